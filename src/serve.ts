@@ -11,7 +11,7 @@ import { type Config, ConfigError, configFor, configOfWorker } from './config/co
 import type { PresetName } from './config/model/presets/presets.js';
 import type { DirectoryDataSource } from './database/connections/data-source.js';
 import { DatabaseAwayError, databaseError } from './database/statements/database-error.js';
-import { ProcessIndicator } from './health/indicators.js';
+import { Indicators } from './health/indicators.js';
 import { PROBE_ROUTES } from './health/health.controller.js';
 import type { HttpAdapter } from './http/http-adapter.js';
 import { MirrorFollowing } from './mirror/following.js';
@@ -59,7 +59,7 @@ async function serveKind(config: Config, isKnown: boolean, ending: AbortSignal):
     return ending.aborted ? null : await Promise.race([begin(app, config, isKnown, ending), ended]);
   } finally {
     const signal = ending.aborted ? String(ending.reason) : undefined;
-    app.get(ProcessIndicator).isReplaced = cluster.isWorker && signal === 'SIGHUP';
+    app.get(Indicators).isReplaced = cluster.isWorker && signal === 'SIGHUP';
     // Nest documents the parameter of its class, and its interface does not have it.
     await (app as { close(signal?: string): Promise<void> }).close(signal);
     // It may have been opened meanwhile.

@@ -17,8 +17,6 @@ import type { PersonalDataAccess } from './personal-data.decorator.js';
 const WRITE_INTERVAL_MS = 5000;
 /** Time that the last write has, so that a database that hangs does not block the shutdown. */
 const LAST_WRITE_TIMEOUT_MS = 3000;
-/** Accesses that are noted before they are summed up. Each takes about a hundred bytes until then. */
-const MAX_NOTES = 20_000;
 /** Rows that wait for the database: about 40 MB. Beyond them everything is counted, but not by whom. */
 const MAX_WAITING_ROWS = 100_000;
 /** Rows of one statement. */
@@ -37,24 +35,15 @@ const ADD = `
 const DELETE_EXPIRED = `
   delete from access_log where day < least((now() at time zone 'UTC')::date, $2::date) - $1::integer`;
 
-interface Notes {
-  readonly actor: AuditActor;
-  /** How often the actor had each access. */
-  readonly times: Map<PersonalDataAccess, number>;
-}
-
 /**
  * Counts who reads which personal fields of how many users on a day (SECURITY.md, docs/adr/0028). A request only pays for
- * two lookups in maps. The counts are summed up and written every few seconds.
+ * a lookup for each field. The counts are written every few seconds.
  */
 @Injectable()
 export class AccessLog implements OnModuleInit {
   readonly isOff: boolean;
   private readonly logger = new Logger(AccessLog.name);
   private readonly days: number;
-  /** By actor, since they were last summed up. */
-  private notes = new Map<string, Notes>();
-  private noted = 0;
   /** Counts that wait to be written, by what identifies their row. */
   private readonly rows = new Map<string, AccessCount>();
   private writing: Promise<void> = Promise.resolve();
@@ -94,7 +83,7 @@ export class AccessLog implements OnModuleInit {
     };
   }
 
-  /** Notes that a principal reads personal data. It is cheapest to pass the same object for the same access. */
+  /** Notes that a principal reads personal data. */
   note(principal: Principal, access: PersonalDataAccess): void {
     if (!this.isOff) this.add(actorOf(principal), access);
   }
@@ -115,48 +104,28 @@ export class AccessLog implements OnModuleInit {
     return this.writing;
   }
 
-  private add(actor: AuditActor, access: PersonalDataAccess): void {
-    const key = `${actor.principal}\n${actor.actingFor}`;
-    let notes = this.notes.get(key);
-    if (notes === undefined) this.notes.set(key, (notes = { actor, times: new Map() }));
-    notes.times.set(access, (notes.times.get(access) ?? 0) + 1);
-    if (++this.noted >= MAX_NOTES) this.sumUp();
-  }
-
-  private sumUp(): void {
+  private add(actor: AuditActor, { fields, users }: PersonalDataAccess): void {
     const day = dayOf(new Date());
-    for (const { actor, times } of this.notes.values()) {
-      // By field first, because finding a row costs most.
-      const sums = new Map<string, Pick<AccessCount, 'requests' | 'users'>>();
-      for (const [{ fields, users: shown }, count] of times) {
-        for (const [index, field] of fields.entries()) {
-          const { requests = 0, users = 0 } = sums.get(field) ?? {};
-          const more = shown[index] ?? 0;
-          if (more > 0) sums.set(field, { requests: requests + count, users: users + count * more });
-        }
-      }
-      for (const [field, sum] of sums) this.addRow({ day, ...actor, field, ...sum });
+    for (const [index, field] of fields.entries()) {
+      const shown = users[index] ?? 0;
+      if (shown > 0) this.addRow({ day, ...actor, field, requests: 1, users: shown });
     }
-    // A new map, because V8 keeps the table of a cleared one until the next full collection.
-    this.notes = new Map();
-    this.noted = 0;
   }
 
   private addRow(count: AccessCount): void {
     const { day, principal, actingFor, field } = count;
-    // JSON, because ids may contain any separator.
-    const key = JSON.stringify([day, principal, actingFor, field]);
+    // No part contains NUL.
+    const key = `${day}\0${principal}\0${actingFor}\0${field}`;
     const row = this.rows.get(key);
-    if (row === undefined && this.rows.size >= MAX_WAITING_ROWS && principal !== OTHERS.principal)
+    if (row !== undefined) {
+      row.requests += count.requests;
+      row.users += count.users;
+    } else if (this.rows.size >= MAX_WAITING_ROWS && principal !== OTHERS.principal)
       this.addRow({ ...count, ...OTHERS });
-    else {
-      const { requests = 0, users = 0 } = row ?? {};
-      this.rows.set(key, { ...count, requests: requests + count.requests, users: users + count.users });
-    }
+    else this.rows.set(key, { ...count });
   }
 
   private async write(): Promise<void> {
-    this.sumUp();
     try {
       await this.prune();
       while (this.rows.size > 0) await this.writeRows();
@@ -169,8 +138,10 @@ export class AccessLog implements OnModuleInit {
   /** If the connection breaks after the statement and before its result, the rows count twice, which is better than not at all. */
   private async writeRows(): Promise<void> {
     const oldest = [...this.rows].slice(0, ROWS_PER_STATEMENT);
-    for (const [key] of oldest) this.rows.delete(key);
-    const rows = oldest.map(([, row]) => row);
+    const rows = oldest.map(([key, row]) => {
+      this.rows.delete(key);
+      return row;
+    });
     const columns = arraysOf(rows, 'day', 'principal', 'actingFor', 'field', 'requests', 'users');
     try {
       await this.accessLog.query(ADD, columns);

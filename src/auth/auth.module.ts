@@ -1,10 +1,11 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import { OAuthGuard, TokenCache } from './oauth.guard.js';
+import { OAuthGuard } from './oauth.guard.js';
 import { ProtectedResourceController } from './protected-resource.controller.js';
 import { ScopesGuard } from './scopes.guard.js';
 import { BasicStrategy, BearerStrategy } from './strategies.js';
-import { EmbeddedIssuer } from './tokens/issuer-keys.js';
+import { EmbeddedIssuer } from './tokens/issuer.js';
+import { TokenCache } from './tokens/token-cache.js';
 import { TokenUsers } from './token-users.js';
 import { TokenVerifier } from './tokens/token-verifier.js';
 

@@ -1,4 +1,4 @@
-import { randomUUID, hash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
@@ -11,27 +11,18 @@ import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/service.js';
+import { countFields } from '../http/malformed-requests.js';
 import { FailedLogins } from '../limits/limits.js';
 import { declaredAccess } from './access.js';
 import { UnauthenticatedError } from './authentication.error.js';
-import { BasicStrategy, BearerStrategy, parseBasic } from './strategies.js';
-import { TokenUsers } from './token-users.js';
 import type { Principal } from './principal.js';
-import { CLOCK_TOLERANCE } from './tokens/claims.js';
+import { BasicStrategy, BearerStrategy } from './strategies.js';
+import { TokenUsers } from './token-users.js';
+import { TokenCache } from './tokens/token-cache.js';
 import type { VerifiedToken } from './tokens/token-verifier.js';
-import { countFields } from '../http/malformed-requests.js';
-import { LRUCache } from 'lru-cache';
-import type { CacheStatistics } from '../common/cache-statistics.js';
-
-/** What an Authorization header contains (RFC 9110 §11.4). */
-interface Credentials {
-  readonly scheme: 'Bearer' | 'Basic';
-  /** The token68 of RFC 9110 §11.2. */
-  readonly token: string;
-}
 
 const BASIC = /^Basic\b/i;
-/** One scheme, spaces and one token, and nothing else. */
+/** One scheme, spaces and one token68 (RFC 9110 §11.4), and nothing else. */
 const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /**
@@ -39,72 +30,34 @@ const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
  * @throws UnauthenticatedError if the header is malformed or there are several
  * @throws ServiceError FORBIDDEN if a page of another site sends Basic credentials
  */
-function readAuthorization(request: IncomingMessage): Credentials | null {
+function readAuthorization(request: IncomingMessage): { isBasic: boolean; token: string } | null {
   // Node keeps the first of several headers, and they may name different principals.
   if (countFields(request.rawHeaders, 'authorization') > 1) throw UnauthenticatedError.malformedHeader();
   const { authorization } = request.headers;
   if (authorization === undefined) return null;
+  const isBasic = BASIC.test(authorization);
   // A browser remembers Basic credentials and adds them to the requests of other sites, which is never intended.
-  if (BASIC.test(authorization) && request.headers['sec-fetch-site'] === 'cross-site') {
-    throw new ServiceError(
-      'FORBIDDEN',
-      'A page of another site cannot use a service account: send an access token',
-    );
+  if (isBasic && request.headers['sec-fetch-site'] === 'cross-site') {
+    const message = 'A page of another site cannot use a service account: send an access token';
+    throw new ServiceError('FORBIDDEN', message);
   }
-  const [, scheme, token] = AUTHORIZATION.exec(authorization) ?? [];
-  if (scheme === undefined || token === undefined) throw UnauthenticatedError.malformedHeader();
-  return { scheme: scheme.toLowerCase() === 'bearer' ? 'Bearer' : 'Basic', token };
+  const [, , token] = AUTHORIZATION.exec(authorization) ?? [];
+  if (token === undefined) throw UnauthenticatedError.malformedHeader();
+  return { isBasic, token };
 }
 
-/** Where the clock is, in milliseconds, apart from the time that passes. */
-const clockOffset = () => Date.now() - performance.now();
-
-/** One entry takes about a kilobyte. */
-const MAX_TOKENS = 10_000;
-
-/** Verified tokens, by the SHA-256 of scheme and token: the tokens themselves are not stored. */
-@Injectable()
-export class TokenCache {
-  private readonly verified = new LRUCache<string, { token: VerifiedToken; clock: number }>({
-    max: MAX_TOKENS,
-  });
-  private hits = 0;
-  private misses = 0;
-
-  /** The cached token, or else the verified one, which is cached for as long as it says. */
-  async findOrVerify(
-    { scheme, token }: Credentials,
-    verify: () => Promise<VerifiedToken>,
-  ): Promise<VerifiedToken> {
-    const key = hash('sha256', `${scheme} ${token}`, 'base64');
-    const cached = this.verified.get(key);
-    if (cached !== undefined && Math.abs(clockOffset() - cached.clock) < CLOCK_TOLERANCE * 1000) {
-      this.hits++;
-      return cached.token;
-    }
-    this.misses++;
-    const verified = await verify();
-    // This time does not depend on the clock. After a leap of the clock, the token is verified again.
-    const ttl = Math.floor(verified.cacheFor);
-    if (ttl > 0) this.verified.set(key, { token: verified, clock: clockOffset() }, { ttl });
-    return verified;
-  }
-
-  get statistics(): CacheStatistics {
-    const { hits, misses, verified } = this;
-    return { hits, misses, entries: verified.size, bytes: null };
-  }
+/** Splits Basic credentials at the first colon (RFC 7617 §2). @throws UnauthenticatedError if they are malformed */
+function parseBasic(token: string): { id: string; secret: string } {
+  const bytes = Buffer.from(token, 'base64');
+  const [, id, secret] = /^([^:]*):(.*)$/s.exec(bytes.toString()) ?? [];
+  // Node skips characters that are not Base64 (RFC 4648 §3.3 requires an error), so each token has one spelling only.
+  if (bytes.toString('base64') !== token || id === undefined || secret === undefined)
+    throw UnauthenticatedError.malformedServiceAccount();
+  return { id, secret };
 }
 
 /** A rejected login is answered after this time at the earliest, which is longer than its lookup takes. */
 const MIN_REJECTION_MS = 5;
-
-/** What Passport sees of a request, and where it puts its result. */
-interface PassportRequest {
-  readonly headers: { readonly authorization: string };
-  readonly ip: string;
-  user?: VerifiedToken;
-}
 
 /**
  * Identifies the principal of a request, by Passport's strategies behind a cache of verified tokens. It is a global guard.
@@ -132,19 +85,16 @@ export class OAuthGuard extends AuthGuard() {
   /**
    * Null if the request has no token.
    * @throws UnauthenticatedError if the token is not valid, even if no field needs one
-   * @throws ServiceError RATE_LIMITED after too many wrong secrets from the address
+   * @throws ServiceError RATE_LIMITED after too many wrong secrets or invalid tokens from the address
    * @throws ServiceUnavailableError if the token cannot be verified at the moment
    */
   async authenticate(request: IncomingMessage, address: string): Promise<Principal | null> {
     const credentials = readAuthorization(request);
     if (credentials === null) return null;
-    const { scheme, token } = credentials;
-    const isBasic = scheme === 'Basic';
-    if (isBasic) this.rejectRemoteDemo(token, request);
-    const presented = { headers: { authorization: `${scheme} ${token}` }, ip: address };
-    const { principal } = await this.tokens.findOrVerify(credentials, () =>
-      isBasic ? this.verifySecret(presented) : this.runStrategies(presented),
-    );
+    const { isBasic, token } = credentials;
+    const { principal } = isBasic
+      ? await this.verifySecret(token, request.headers.host, address)
+      : await this.tokens.findOrVerify(token, address, () => this.runStrategies(`Bearer ${token}`));
     return this.users.find(principal);
   }
 
@@ -161,27 +111,32 @@ export class OAuthGuard extends AuthGuard() {
   }
 
   /** Passport writes to the request that it gets, so it gets one of its own. */
-  private async runStrategies(presented: PassportRequest): Promise<VerifiedToken> {
-    await super.canActivate(new ExecutionContextHost([presented]));
-    if (presented.user === undefined) throw UnauthenticatedError.malformedHeader();
-    return presented.user;
-  }
-
-  /** The token of the demonstration is for this machine. With an external issuer its id has no special meaning. */
-  private rejectRemoteDemo(token: string, { headers }: IncomingMessage): void {
-    if (this.config.auth.issuer !== null || parseBasic(token)?.id !== DEMO_ACCOUNT) return;
-    if (!mayUseEmbedded(this.config, headers.host)) throw new ServiceError('FORBIDDEN', EMBEDDED_REFUSAL);
+  private async runStrategies(authorization: string): Promise<VerifiedToken> {
+    const request: { headers: object; user?: VerifiedToken } = { headers: { authorization } };
+    await super.canActivate(new ExecutionContextHost([request]));
+    if (request.user === undefined) throw UnauthenticatedError.malformedHeader();
+    return request.user;
   }
 
   /** Counts wrong secrets, which can be guessed. Wrong access tokens are not counted: most of them have expired. */
-  private async verifySecret(presented: PassportRequest): Promise<VerifiedToken> {
+  private async verifySecret(
+    token: string,
+    host: string | undefined,
+    address: string,
+  ): Promise<VerifiedToken> {
     // Starts before the lookup, so that the time of the rejection does not depend on what was found.
     const earliest = sleep(MIN_REJECTION_MS);
     try {
-      return await this.runStrategies(presented);
+      const { id, secret } = parseBasic(token);
+      // The token of the demonstration is for this machine. With an external issuer its id has no special meaning.
+      if (this.config.auth.issuer === null && id === DEMO_ACCOUNT && !mayUseEmbedded(this.config, host))
+        throw new ServiceError('FORBIDDEN', EMBEDDED_REFUSAL);
+      // passport-http cuts the secret at a second colon. Percent-encoded, both parts contain none.
+      const encoded = [id, secret].map(encodeURIComponent).join(':');
+      return await this.runStrategies(`Basic ${Buffer.from(encoded).toString('base64')}`);
     } catch (error) {
       try {
-        if (error instanceof UnauthenticatedError) await this.failedLogins.count(presented.ip);
+        if (error instanceof UnauthenticatedError) await this.failedLogins.count(address);
       } finally {
         // Also beyond the limit of failed logins, whose rejection would otherwise have the duration of the lookup.
         await earliest;

@@ -21,10 +21,6 @@ const LONGEST = 512;
 export class TokenUsers {
   private readonly field: string;
   private readonly fields: readonly Field[];
-  private readonly found = new WeakMap<
-    Principal,
-    { readonly revision: string; readonly principal: Principal }
-  >();
 
   constructor(
     @Inject(CONFIG) config: Pick<Config, 'auth' | 'directory'>,
@@ -37,14 +33,8 @@ export class TokenUsers {
   /** The principal of a token with the id of its user. Throws ServiceUnavailableError. */
   async find(principal: Principal): Promise<Principal> {
     if (this.field === 'id' || principal.subject === null) return principal;
-    const before = this.database.revisions.known?.id;
-    const known = this.found.get(principal);
-    if (known !== undefined && known.revision === before) return known.principal;
     const subject = await findIdBy(this.database, this.field, principal.subject, this.fields);
-    const actual = Object.freeze({ ...principal, subject });
-    if (before !== undefined && this.database.revisions.known?.id === before)
-      this.found.set(principal, { revision: before, principal: actual });
-    return actual;
+    return Object.freeze({ ...principal, subject });
   }
 }
 

@@ -1,6 +1,6 @@
 import { AccessLogEntity } from '../access-log/access-log.entity.js';
 import { dayOf, keptSince } from '../access-log/access-counts.js';
-import { listCounts } from '../access-log/access-log.queries.js';
+import { listCounts } from '../access-log/access-counts.js';
 import { BadUserInputError } from '../common/errors.js';
 import { readConfig } from '../config/config.js';
 import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { access } from 'node:fs/promises';
 import { ZodError } from 'zod';
-import { ExternalIssuer } from '../auth/tokens/external-issuer.js';
+import { ExternalIssuer } from '../auth/tokens/issuer.js';
 import { counted } from '../common/counted.js';
 import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
 import { printable } from '../common/printable.js';

@@ -153,7 +153,7 @@ function shownOf({ limitedTo: _groups, revokedAt: _at, ...account }: ServiceAcco
 }
 
 async function describeAccounts() {
-  const accounts = await withAccounts(readConfig(), (service) => service.describeAll());
+  const accounts = await withAccounts(readConfig(), (service) => service.list());
   return accounts.map((account) => ({ ...account, expiresSoon: expiresSoon(account) }));
 }
 

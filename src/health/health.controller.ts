@@ -12,13 +12,7 @@ import {
 import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth/access.js';
-import {
-  DatabaseIndicator,
-  IdentityProviderIndicator,
-  MirrorIndicator,
-  ProcessIndicator,
-  RedisIndicator,
-} from './indicators.js';
+import { Indicators } from './indicators.js';
 
 /** Routes that machines request periodically, and that say nothing about the use of the service. */
 export const PROBE_ROUTES: ReadonlySet<string> = new Set(['/_health', '/_readiness', '/metrics']);
@@ -44,11 +38,7 @@ export class HealthController {
 
   constructor(
     private readonly health: HealthCheckService,
-    private readonly process: ProcessIndicator,
-    private readonly database: DatabaseIndicator,
-    private readonly mirror: MirrorIndicator,
-    private readonly identityProvider: IdentityProviderIndicator,
-    private readonly redis: RedisIndicator,
+    private readonly indicators: Indicators,
   ) {}
 
   /** Whether the process answers. It does not check the database, because a restart would not help. */
@@ -62,14 +52,13 @@ export class HealthController {
   @Get('_readiness')
   @HealthCheck()
   readiness(): Promise<HealthCheckResult> {
-    if (this.latest === null || this.process.isEnding) this.latest = this.check();
+    if (this.latest === null || this.indicators.isEnding) this.latest = this.check();
     return this.latest;
   }
 
   private check(): Promise<HealthCheckResult> {
-    // Shutdown, database and mirror can fail it; issuer and Redis only report.
-    const indicators = [this.process, this.database, this.mirror, this.identityProvider, this.redis];
-    const report = this.health.check(indicators.map((each) => () => each.check()));
+    const { process, primary, mirror, identityProvider, redis } = this.indicators;
+    const report = this.health.check([process, primary, mirror, identityProvider, redis]);
     const forget = () => {
       setTimeout(() => {
         this.latest = null;

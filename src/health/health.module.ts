@@ -3,24 +3,11 @@ import { TerminusModule } from '@nestjs/terminus';
 import { MirrorModule } from '../mirror/mirror.module.js';
 import { BuildInfoResolver } from './build-info.js';
 import { HealthController } from './health.controller.js';
-import {
-  DatabaseIndicator,
-  IdentityProviderIndicator,
-  MirrorIndicator,
-  ProcessIndicator,
-  RedisIndicator,
-} from './indicators.js';
+import { Indicators } from './indicators.js';
 
 @Module({
   imports: [TerminusModule.forRoot({ logger: false }), MirrorModule],
   controllers: [HealthController],
-  providers: [
-    BuildInfoResolver,
-    ProcessIndicator,
-    DatabaseIndicator,
-    MirrorIndicator,
-    IdentityProviderIndicator,
-    RedisIndicator,
-  ],
+  providers: [BuildInfoResolver, Indicators],
 })
 export class HealthModule {}

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { ClientMetadata } from 'oidc-provider';
 import { z } from 'zod';
+import { codeOf } from '../common/finding.js';
 import { hostOf, isLoopback } from '../common/url.js';
 import { type Config, ConfigError } from '../config/config.js';
 import { ownScopes, type ScopeDefinition } from '../config/scopes.js';
@@ -70,14 +71,11 @@ export function readClients(file: string, scopes: readonly ScopeDefinition[]): C
     content = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
     // The message of the parser quotes its input, which may be a secret.
-    const reason = error instanceof SyntaxError ? 'is not JSON' : `cannot be read (${codeOf(error)})`;
+    const reason =
+      error instanceof SyntaxError ? 'is not JSON' : `cannot be read (${codeOf(error) ?? 'no reason given'})`;
     throw new ConfigError([`${name}: ${reason}`]);
   }
   return parseClients(content, name, scopes);
-}
-
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? 'no reason given';
 }
 
 /** @throws ConfigError with every problem of the content */

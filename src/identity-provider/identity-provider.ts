@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify';
 import { OIDCProviderError } from 'oidc-provider/lib/helpers/errors.js';
 import { DataSource } from 'typeorm';
 import { AuthModule } from '../auth/auth.module.js';
-import { EmbeddedIssuer } from '../auth/tokens/issuer-keys.js';
+import { EmbeddedIssuer } from '../auth/tokens/issuer.js';
 import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import type { Config } from '../config/config.js';

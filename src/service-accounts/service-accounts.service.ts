@@ -57,17 +57,18 @@ export function buildToken(id: string, secret: string): string {
   return Buffer.from(`${id}:${secret}`).toString('base64');
 }
 
-/** What the list of accounts does not contain: the ids of their groups, and the number of their tokens. */
-const DESCRIBE = `
-  select account.id,
-    case when account.limited_to is not null then array(
+/** The accounts that are not revoked, with the ids of their groups and the number of their valid tokens. */
+const LIST = `
+  select account.id, account.name, description, contact, purpose, scopes,
+    account.created_at as "createdAt", expires_at as "expiresAt", last_used_at as "lastUsedAt",
+    case when limited_to is not null then array(
       select coalesce(found.id, limited.uuid::text)
-      from unnest(account.limited_to) with ordinality as limited (uuid, place)
+      from unnest(limited_to) with ordinality as limited (uuid, place)
       left join groups found on found.entry_uuid = limited.uuid order by limited.place
     ) end as groups,
     (select count(*)::integer from service_account_secrets secret
      where secret.service_account_id = account.id and (secret.expires_at is null or secret.expires_at > $1)) as tokens
-  from service_accounts account`;
+  from service_accounts account where revoked_at is null order by account.id`;
 
 /** Creates, changes, lists, rotates and revokes service accounts for an operator. */
 @Injectable()
@@ -83,21 +84,8 @@ export class ServiceAccountsService {
   }
 
   /** The accounts that are not revoked, by id. */
-  list(): Promise<ServiceAccountEntity[]> {
-    return this.accounts.find({ where: { revokedAt: IsNull() }, order: { id: 'ASC' } });
-  }
-
-  /** The accounts that are not revoked, by id, with their groups and tokens. */
-  async describeAll(): Promise<DescribedAccount[]> {
-    const accounts = await this.list();
-    const rows = await this.accounts.query<Pick<DescribedAccount, 'id' | 'groups' | 'tokens'>[]>(DESCRIBE, [
-      new Date(),
-    ]);
-    const described = new Map(rows.map((row) => [row.id, row]));
-    return accounts.map(({ limitedTo: _groups, revokedAt: _at, ...account }) => {
-      const { groups = null, tokens = 0 } = described.get(account.id) ?? {};
-      return { ...account, groups, tokens };
-    });
+  list(): Promise<DescribedAccount[]> {
+    return this.accounts.query(LIST, [new Date()]);
   }
 
   /**

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { parseEnv } from 'node:util';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { TokenVerifier } from '../../src/auth/tokens/token-verifier.js';
-import { EmbeddedIssuer } from '../../src/auth/tokens/issuer-keys.js';
+import { EmbeddedIssuer } from '../../src/auth/tokens/issuer.js';
 import { expectedOf, judgeClaims, readMeaning } from '../../src/auth/tokens/claims.js';
 import { type Environment, readConfig } from '../../src/config/config.js';
 import { PROVIDERS } from '../../src/config/settings/auth.js';
@@ -70,13 +70,13 @@ function verifierFor(environment: Environment): TokenVerifier {
 }
 
 async function judge(environment: Environment, token: string) {
-  const { principal } = await verifierFor(environment).verify(token, '127.0.0.1');
+  const { principal } = await verifierFor(environment).verify(token);
   const { subject, clientId, scopes, kind } = principal;
   return { subject, clientId, scopes: [...scopes], kind };
 }
 
 async function refusalOf(environment: Environment, token: string): Promise<string> {
-  const error = await errorOf(verifierFor(environment).verify(token, '127.0.0.1'));
+  const error = await errorOf(verifierFor(environment).verify(token));
   expect(error).toMatchObject({ code: 'UNAUTHENTICATED' });
   return error.message.replace('The access token is not accepted: ', '');
 }
@@ -155,7 +155,7 @@ describe.each(documented)('a documented token of %s', (provider) => {
     const genuine = { token: await sign(token), keys: [publishedKey], foreignServer: `${issuer}/foreign` };
     const accepted: string[] = [];
     for (const [what, forged] of forgeTokens(genuine))
-      if ((await verifier.verify(forged, '').catch(() => null)) !== null) accepted.push(what);
+      if ((await verifier.verify(forged).catch(() => null)) !== null) accepted.push(what);
     expect([accepted, requested.includes('/foreign')]).toEqual([[], false]);
   });
 

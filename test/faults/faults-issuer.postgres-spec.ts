@@ -1,6 +1,6 @@
 import { decodeProtectedHeader } from 'jose';
-import { ExternalIssuer } from '../../src/auth/tokens/external-issuer.js';
-import { IssuerKeys, verifySignature } from '../../src/auth/tokens/issuer-keys.js';
+import { ExternalIssuer, IssuerKeys } from '../../src/auth/tokens/issuer.js';
+import { verifySignature } from '../../src/auth/tokens/token-verifier.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { forSuite } from '../support/for-suite.js';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { JWTVerifyGetKey } from 'jose';
+import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
@@ -14,16 +14,40 @@ import {
   judgeClaims,
   readMeaning,
 } from './claims.js';
-import { ExternalIssuer } from './external-issuer.js';
-import {
-  decode,
-  EmbeddedIssuer,
-  isJwt,
-  IssuerKeys,
-  rejectionReason,
-  verifySignature,
-} from './issuer-keys.js';
-import { RejectedTokens } from './rejected-tokens.js';
+import { EmbeddedIssuer, ExternalIssuer, IssuerKeys } from './issuer.js';
+
+/** Asymmetric only: with a symmetric algorithm, anyone who knows the public key could sign. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+
+/** Whether a token has three parts, with a JOSE header as the first. All others are opaque. */
+export function isJwt(token: string): boolean {
+  if (token.split('.').length !== 3) return false;
+  try {
+    decodeProtectedHeader(token);
+    return true;
+  } catch {
+    return false; // Not a JOSE header: an opaque token may have dots too.
+  }
+}
+
+/** The header and the claims of a JWT, before its signature is verified. Throws JOSEError. */
+export function decode(token: string): { readonly header: Claims; readonly claims: Claims } {
+  return { header: { ...decodeProtectedHeader(token) }, claims: decodeJwt(token) };
+}
+
+/** Verifies the signature of a token whose claims are right. Throws JOSEError. */
+export async function verifySignature(token: string, keys: JWTVerifyGetKey): Promise<void> {
+  await jwtVerify(token, keys, { algorithms: ALGORITHMS, clockTolerance: CLOCK_TOLERANCE });
+}
+
+/** Why a token is rejected. The messages of jose are not used, because they may contain parts of the token. */
+export function rejectionReason(error: unknown): string {
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong';
+  if (error instanceof errors.JWKSNoMatchingKey) return 'its key is not known';
+  if (error instanceof errors.JWKSMultipleMatchingKeys) return 'it does not name its key';
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'its algorithm is not allowed';
+  return 'it is malformed';
+}
 
 /** Identifies a secret of a service account to people and to scanners for leaked secrets. */
 export const SECRET_PREFIX = 'dirsa_';
@@ -45,7 +69,6 @@ export class TokenVerifier {
   private readonly external: ExternalIssuer | null;
   private readonly keys: { readonly find: JWTVerifyGetKey | null };
   private readonly expected: Expected;
-  private readonly rejectedTokens = new RejectedTokens();
 
   constructor(@Inject(CONFIG) config: Config, embedded: EmbeddedIssuer) {
     const { issuer } = config.auth;
@@ -56,12 +79,10 @@ export class TokenVerifier {
   }
 
   /**
-   * @param address of the client
    * @throws UnauthenticatedError if the token is not valid
-   * @throws ServiceError RATE_LIMITED after too many invalid tokens from the address
    * @throws ServiceUnavailableError if the token cannot be verified at the moment
    */
-  async verify(token: string, address: string): Promise<VerifiedToken> {
+  async verify(token: string): Promise<VerifiedToken> {
     if (isJwt(token)) return this.verifyJwt(token);
     if (hasServiceAccountSecret(token)) {
       // The issuer must not see it.
@@ -71,7 +92,7 @@ export class TokenVerifier {
     }
     const { external } = this;
     if (external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is not a JWT');
-    return this.rejectedTokens.introspect(token, address, () => this.introspect(token, external));
+    return this.introspect(token, external);
   }
 
   private async verifyJwt(token: string): Promise<VerifiedToken> {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type pg from 'pg';
 import { DataSource } from 'typeorm';
-import { TokenCache } from '../../auth/oauth.guard.js';
+import { TokenCache } from '../../auth/tokens/token-cache.js';
 import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { settlesWithin } from '../../common/settles-within.js';
 import type { Config } from '../../config/config.js';
