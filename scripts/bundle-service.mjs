@@ -38,7 +38,14 @@ export async function bundleService() {
   const stamp = hashInputs();
   if (readDigest(join(OUTPUT, STAMP)) === stamp) return;
   const unfinished = `${OUTPUT}-${process.pid}`;
-  const bundle = await rolldown({ input: INPUTS, platform: 'node', external: EXTERNAL, logLevel: 'silent' });
+  const bundle = await rolldown({
+    input: INPUTS,
+    platform: 'node',
+    external: EXTERNAL,
+    // Apollo's own module looks for node:crypto again for each document, and without `require` hashes in JavaScript.
+    resolve: { alias: { '@apollo/utils.createhash': 'node:crypto' } },
+    logLevel: 'silent',
+  });
   await bundle.write({
     dir: unfinished,
     // A running service that is updated in place still finds what it loads later.

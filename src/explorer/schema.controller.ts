@@ -6,7 +6,7 @@ import { Public } from '../auth/access.js';
 import { codingFor, compressed } from '../graphql/http/compression.js';
 import { GRAPHQL_PATH } from '../graphql/http/request-state.js';
 import { printSdl } from '../graphql/schema/schema.js';
-import { matchesEtag } from '../http/entity-tags.js';
+import { matchesEtag } from '../http/headers.js';
 
 /** Serves the schema as text, only where introspection is allowed, which says the same. */
 @Public()

@@ -1,14 +1,18 @@
-import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled';
-import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
-import { Module, type OnModuleInit } from '@nestjs/common';
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginInlineTraceDisabled,
+} from '@apollo/server/plugin/disabled';
+import type { ApolloDriver, ApolloDriverConfig } from '@nestjs/apollo';
+import { Inject, Module, type OnModuleInit } from '@nestjs/common';
 import {
   DiscoveryModule,
   ApplicationConfig,
   DiscoveryService,
   ExternalContextCreator,
   HttpAdapterHost,
+  ModuleRef,
 } from '@nestjs/core';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { GraphQLModule as NestGraphQLModule, GraphQLSchemaHost } from '@nestjs/graphql';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -16,20 +20,17 @@ import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
 import { parseOptionsOf, validationRulesOf } from './analysis/document-rules.js';
 import { Compiler, Executor, PreviewShares } from './execution/operations.js';
-import { Responses, writeResult } from './execution/responses.js';
+import { Responses } from './execution/responses.js';
 import { bounded } from '../common/errors.js';
 import { formatError } from './errors/error-response.js';
 import { GRAPHQL_PATH } from './http/request-state.js';
 import { PersistedDocuments, TrustedDocuments } from './http/persisted-documents.js';
-import { RequestContext } from './http/request-context.js';
-import { viewerOf } from '../auth/access.js';
-import { Database } from '../database/database.js';
 import { RateLimitResolver } from './rate-limit/rate-limit.resolver.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { LoadShedder } from './http/load-shedder.js';
 import { connectResolvers } from './schema/resolver-methods.js';
 import { extendSchema, finishSchema } from './schema/schema.js';
-import { Endpoint } from './http/endpoint.js';
+import { Endpoint, EndpointDriver } from './http/endpoint.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 
 /** What the options of Apollo need. */
@@ -44,23 +45,15 @@ class DocumentsModule {}
   imports: [
     DocumentsModule,
     NestGraphQLModule.forRootAsync<ApolloDriverConfig>({
-      driver: ApolloDriver,
+      driver: EndpointDriver,
       imports: [DiscoveryModule, DocumentsModule],
-      inject: [
-        CONFIG,
-        ApplicationConfig,
-        ExternalContextCreator,
-        DiscoveryService,
-        PersistedDocuments,
-        Database,
-      ],
+      inject: [CONFIG, ApplicationConfig, ExternalContextCreator, DiscoveryService, PersistedDocuments],
       useFactory: (
         config: Config,
         application: ApplicationConfig,
         contexts: ExternalContextCreator,
         discovery: DiscoveryService,
         documents: PersistedDocuments,
-        database: Database,
       ): Omit<ApolloDriverConfig, 'driver'> => ({
         path: GRAPHQL_PATH,
         autoSchemaFile: true,
@@ -75,17 +68,8 @@ class DocumentsModule {}
         validationRules: validationRulesOf(config),
         validationOptions: { hideSuggestions: !config.disclosure.introspection },
         parseOptions: parseOptionsOf(config),
-        context: (request: FastifyRequest) =>
-          new RequestContext(
-            request,
-            database,
-            viewerOf(request.principal, config.directory.visibility.bypass),
-          ),
-        stringifyResult: writeResult,
-        plugins: [ApolloServerPluginCacheControlDisabled()],
+        plugins: [ApolloServerPluginCacheControlDisabled(), ApolloServerPluginInlineTraceDisabled()],
         persistedQueries: { cache: documents },
-        // No cookies are read, and the guard rejects Basic credentials of other sites.
-        csrfPrevention: false,
         introspection: true,
         graphiql: false,
         includeStacktraceInErrorResponses: false,
@@ -116,6 +100,8 @@ export class GraphQLModule implements OnModuleInit {
     private readonly endpoint: Endpoint,
     private readonly schemas: GraphQLSchemaHost,
     private readonly trusted: TrustedDocuments,
+    private readonly modules: ModuleRef,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** Registers the steps of the endpoint, after the hooks of all paths. Throws ConfigError for documents that are not valid. */
@@ -123,7 +109,9 @@ export class GraphQLModule implements OnModuleInit {
     const adapter = this.host.httpAdapter as unknown;
     // Commands run without HTTP.
     if (!(adapter instanceof HttpAdapter)) return;
-    this.endpoint.register(adapter.getInstance<FastifyInstance>());
+    const { graphQlAdapter } = this.modules.get(NestGraphQLModule<ApolloDriver>, { strict: false });
+    const { bypass } = this.config.directory.visibility;
+    this.endpoint.register(adapter.getInstance<FastifyInstance>(), graphQlAdapter.instance, bypass);
     this.trusted.check(this.schemas.schema);
   }
 }

@@ -13,18 +13,16 @@ const FIELD = 'www-authenticate';
 /**
  * Completes a Bearer challenge: with the URL of the metadata (RFC 9728 §5.1), and with a Basic challenge, because each path
  * also takes service accounts. One with other scopes may do what a token may not.
- * @param hasBasic whether a Basic challenge stands beside it
  * @param route the path of the route, without that of BASE_URL
  */
 export function completeChallenge(
   headers: Readonly<Record<string, string>>,
-  hasBasic: boolean,
   baseUrl: string,
   route: string,
 ): Readonly<Record<string, string>> {
   const challenge = headers[FIELD];
   if (challenge?.startsWith('Bearer ') !== true) return headers;
   const path = PROTECTED_PATHS.find((each) => route === each || route.startsWith(`${each}/`)) ?? '';
-  const bearer = `${challenge}, resource_metadata="${baseUrl}${RESOURCE_METADATA_PATH}${path}"`;
-  return { ...headers, [FIELD]: hasBasic ? `${bearer}, ${BASIC}` : bearer };
+  const metadata = `resource_metadata="${baseUrl}${RESOURCE_METADATA_PATH}${path}"`;
+  return { ...headers, [FIELD]: `${challenge}, ${metadata}, ${BASIC}` };
 }

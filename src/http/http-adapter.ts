@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { Server } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
@@ -13,7 +14,7 @@ import type {
 } from 'fastify';
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
-import { CorsHeaders, securityHeaders } from './headers.js';
+import { corsHeaders, preflightHeaders, securityHeaders } from './headers.js';
 import {
   chooseRequestId,
   findHeadProblem,
@@ -22,9 +23,8 @@ import {
   UnparsedRequests,
 } from './malformed-requests.js';
 import { type RejectionForm, RejectionWriter } from './rejection.js';
-import { closeSlowReaders } from './slow-readers.js';
 
-/** The interval in which Node looks for requests that have not arrived in time. */
+/** The interval in which requests are looked for that have not arrived in time, and clients that do not read. */
 const LATE_CHECK_INTERVAL_MS = 1000;
 /** A client may take this many times longer to read a response than to send a request. */
 const RESPONSE_TIMEOUT_FACTOR = 4;
@@ -47,8 +47,6 @@ export class HttpAdapter extends FastifyAdapter {
   /** The only routes that are answered while the database is not open yet. Null: all of them. */
   onlyRoutes: ReadonlySet<string> | null = null;
   private readonly headers: Record<string, string>;
-  /** Null without CORS_ORIGINS. */
-  private readonly cors: CorsHeaders | null;
   /** Aborted when the port is closed: responses that have no end of their own end now. */
   readonly drained = new AbortController();
   /** Requests that wait until the port is closed; null if none has to. */
@@ -61,19 +59,18 @@ export class HttpAdapter extends FastifyAdapter {
     const unparsed = new UnparsedRequests(headers, rejections, (rejection) => {
       this.onUnparsed?.(rejection);
     });
-    const cors = config.corsOrigins.length === 0 ? null : new CorsHeaders(config.corsOrigins);
+    const { corsOrigins } = config;
     // Such an error occurs before all hooks.
     const rejectUrl = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-      const given = { ...headers, ...cors?.of(request.raw), 'x-request-id': request.id };
+      const given = { ...headers, ...corsHeaders(corsOrigins, request.raw), 'x-request-id': request.id };
       void rejections.send(error, request, reply.headers(given));
       this.onUnparsed?.({ id: request.id, status: reply.statusCode });
     };
     super(optionsOf(config, rejectUrl, unparsed));
     this.headers = headers;
-    this.cors = cors;
     const fastify = this.getInstance<FastifyInstance>();
     this.prepareServer(fastify, config, unparsed);
-    this.registerSteps(fastify);
+    this.registerSteps(fastify, corsOrigins);
     fastify.setNotFoundHandler((request, reply) => rejections.send(new NotFoundRouteError(), request, reply));
     // Before there are routes, because a route keeps the handler that was set when it was made.
     fastify.setErrorHandler(rejections.send);
@@ -95,17 +92,17 @@ export class HttpAdapter extends FastifyAdapter {
   }
 
   /** The steps of every request of Fastify, on every path. */
-  private registerSteps(fastify: FastifyInstance): void {
+  private registerSteps(fastify: FastifyInstance, origins: readonly string[]): void {
     fastify.addHook('onRequest', (request, reply, done) => {
       void reply.headers(this.headers).header('x-request-id', request.id);
-      if (this.cors !== null) void reply.headers(this.cors.of(request.raw));
+      void reply.headers(corsHeaders(origins, request.raw));
       const problem = findHeadProblem(request.raw);
       if (problem !== null) {
         void reply.header('connection', 'close');
         done(problem);
         return;
       }
-      const preflight = this.cors?.ofPreflight(request.raw) ?? null;
+      const preflight = preflightHeaders(origins, request.raw);
       if (preflight !== null) void reply.code(204).headers(preflight).send();
       else if (this.onlyRoutes?.has(request.routeOptions.url ?? '') === false)
         done(new ServiceUnavailableError('The database cannot be reached at the moment'));
@@ -220,6 +217,31 @@ function optionsOf(
 
 class NotFoundRouteError extends Error {
   readonly statusCode = 404;
+}
+
+/**
+ * Closes connections whose clients do not read their responses, which stay in memory. Node has time limits for
+ * requests only. `timeoutMs`: how long bytes of responses may wait without a pause.
+ */
+function closeSlowReaders(server: Server, timeoutMs: number): void {
+  const connections = new Set<Socket>();
+  /** Since when bytes wait, in milliseconds of `performance.now()`. */
+  const waiting = new WeakMap<Socket, number>();
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  const timer = setInterval(() => {
+    const now = performance.now();
+    for (const socket of connections) {
+      if (socket.writableLength === 0) waiting.delete(socket);
+      else if (!waiting.has(socket)) waiting.set(socket, now);
+      else if (now - (waiting.get(socket) ?? now) > timeoutMs) socket.destroy();
+    }
+  }, LATE_CHECK_INTERVAL_MS).unref();
+  server.once('close', () => {
+    clearInterval(timer);
+  });
 }
 
 /** A proxy in front may keep the path of BASE_URL, or take it away. */

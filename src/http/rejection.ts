@@ -13,7 +13,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, type ErrorDetails, ServiceError, asServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { completeChallenge, REALM } from './challenges.js';
-import { prefersPage, REJECTION_PAGE_HEADERS, renderRejection } from './rejection-page.js';
 
 /** The codes of rejections. The first two exist only for signed URLs. */
 export type RejectionCode = 'SIGNATURE_INVALID' | 'URL_EXPIRED' | ErrorCode;
@@ -28,7 +27,7 @@ export interface Rejection {
   readonly details: ErrorDetails;
 }
 
-export type RejectedRequest = Pick<FastifyRequest, 'id' | 'url' | 'routeOptions' | 'raw' | 'server'>;
+export type RejectedRequest = Pick<FastifyRequest, 'url' | 'routeOptions' | 'raw' | 'rateLimits'>;
 
 export interface WrittenRejection {
   readonly status: number;
@@ -40,8 +39,6 @@ export interface WrittenRejection {
 /** How rejections below some paths are written. */
 export interface RejectionForm {
   matches(request: RejectedRequest): boolean;
-  /** Describes the address to a person. Null: such a person gets the same as a program. Default: there is nothing to say. */
-  about?(request: RejectedRequest): string | null | undefined;
   /** @param request null for bytes that could not be parsed as a request */
   write(
     rejection: Rejection,
@@ -127,7 +124,7 @@ export class RejectionWriter {
   /** The first form that matches is used; for bytes that are not a request, the very first. */
   constructor(
     private readonly forms: readonly RejectionForm[],
-    private readonly config: Pick<Config, 'baseUrl' | 'basePath' | 'limits'>,
+    private readonly config: Pick<Config, 'baseUrl' | 'limits'>,
   ) {}
 
   write(error: unknown, requestId: string, request: RejectedRequest | null): WrittenRejection {
@@ -138,24 +135,10 @@ export class RejectionWriter {
       this.logger.error(`Request ${requestId} failed`, reason);
     }
     const form = this.forms.find((each) => request === null || each.matches(request)) ?? PROBLEM_FORM;
-    const about = request !== null && prefersPage(request.raw) ? form.about?.(request) : null;
-    const { type, headers, body } =
-      about === null
-        ? form.write(rejection, requestId, request)
-        : this.writePage(rejection, requestId, about);
-    // With a Basic challenge, a browser would show a dialog in front of the page.
+    const { type, headers, body } = form.write(rejection, requestId, request);
     const route = request?.routeOptions.url ?? '';
-    const own = completeChallenge(rejection.headers, about === null, this.config.baseUrl, route);
+    const own = completeChallenge(rejection.headers, this.config.baseUrl, route);
     return { status, type, headers: { ...own, ...headers, 'cache-control': 'no-store' }, body };
-  }
-
-  private writePage(
-    rejection: Rejection,
-    requestId: string,
-    about: string | undefined,
-  ): Omit<WrittenRejection, 'status'> {
-    const { 'content-type': type = '', ...headers } = REJECTION_PAGE_HEADERS;
-    return { type, headers, body: renderRejection(this.config.basePath, rejection, requestId, about) };
   }
 
   /** Fastify does not say how large a body may be. */

@@ -10,7 +10,7 @@ import { headersOfRead, readMaxStaleness } from '../database/staleness.js';
 import { NothingReadError } from '../database/statements/database-error.js';
 import { statement } from '../database/statements/statement.js';
 import { ifWrittenWith } from '../database/visibility/rules-in-mirror.js';
-import { matchesEtag } from '../http/entity-tags.js';
+import { matchesEtag } from '../http/headers.js';
 import { PROBLEM_FORM, ReadOnlyGuard, RejectionError, type RejectionForm } from '../http/rejection.js';
 import { chooseFormat, etagOf, PictureRenderer, type Rendering } from './rendering/picture-renderer.js';
 import { SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
@@ -137,7 +137,6 @@ function noPicture(read: MirrorRead): RejectionError {
 /** Rejections below the paths of pictures: problem details with the headers of pictures. */
 export const PICTURE_REJECTIONS: RejectionForm = {
   matches: ({ url }) => url.startsWith('/photo/v1/') || url.startsWith('/picture/v1/'),
-  about: () => null,
   write: (rejection, requestId, request) => {
     const problem = PROBLEM_FORM.write(rejection, requestId, request);
     return { ...problem, headers: { ...problem.headers, ...PICTURE_HEADERS } };

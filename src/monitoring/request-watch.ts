@@ -1,5 +1,5 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -43,6 +43,7 @@ const UNPARSED: Omit<WatchedRequest, 'id'> = {
 export class RequestWatch {
   /** Null if requests are not logged. */
   private readonly lines: Logger | null;
+  private readonly isDetailed: boolean;
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -50,26 +51,19 @@ export class RequestWatch {
   ) {
     const log = createLog(config);
     this.lines = config.monitoring.requestLines && log.isLevelEnabled('info') ? log : null;
+    this.isDetailed = log.isLevelEnabled('debug');
   }
 
   /** Registers the last step of every request on the adapter. It is called once. */
   register(adapter: HttpAdapter): void {
     if (this.lines === null && this.metrics === null) return;
     const fastify = adapter.getInstance<FastifyInstance>();
-    const note = (request: FastifyRequest, reply: FastifyReply, status: number) => {
-      // The declared route, because the actual path may contain any value.
-      const declared = request.is404 ? NONE : (request.routeOptions.url ?? NONE);
-      const route = request.rateLimits === null ? declared : GRAPHQL_PATH;
-      this.note(request, route, status, reply.elapsedTime);
-    };
     fastify.addHook('onRequest', (request, reply, done) => {
-      reply.raw.once('close', () => {
-        if (!reply.raw.writableFinished) note(request, reply, CLIENT_CLOSED_REQUEST);
+      // After every response, and without one if the client is gone.
+      reply.raw.on('close', () => {
+        const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_CLOSED_REQUEST;
+        this.note(request, routeOf(request), status, reply.elapsedTime);
       });
-      done();
-    });
-    fastify.addHook('onResponse', (request, reply, done) => {
-      if (reply.raw.writableFinished) note(request, reply, reply.statusCode);
       done();
     });
     adapter.onUnparsed = ({ id, status }) => {
@@ -87,11 +81,14 @@ export class RequestWatch {
       points: rateLimits === null ? null : (costOf(request) ?? 0),
       statements,
     });
-    this.lines?.info(
-      lineOf(request, route, status, milliseconds, this.lines.isLevelEnabled('debug')),
-      'request',
-    );
+    this.lines?.info(lineOf(request, route, status, milliseconds, this.isDetailed), 'request');
   }
+}
+
+/** The declared route, because the actual path may contain any value. */
+function routeOf(request: FastifyRequest): string {
+  if (request.rateLimits !== null) return GRAPHQL_PATH;
+  return request.is404 ? NONE : (request.routeOptions.url ?? NONE);
 }
 
 /** What the line of a request names (docs/operations.md). Pino omits what is undefined. */

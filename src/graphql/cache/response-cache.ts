@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import type { FormattedExecutionResult } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
 import { nameOfScopes } from '../../auth/access.js';
@@ -9,10 +10,41 @@ import { CONFIG } from '../../config/config.module.js';
 import { Revisions } from '../../database/revisions.js';
 import { type CacheDependency, periodOfUrls } from './cache-policy.decorator.js';
 
+const encoder = new TextEncoder();
+
+/** The bodies of responses that are cached or shared, by their data. */
+const bodies = new WeakMap<object, Buffer>();
+
+/** The data of cached responses. Plugins read them as JSON. */
+class CachedData {
+  constructor(body: Buffer) {
+    bodies.set(this, body);
+  }
+
+  toJSON(): unknown {
+    return (JSON.parse(String(bodies.get(this))) as FormattedExecutionResult).data;
+  }
+}
+
+/** The body of a response with these data and nothing else, written once for all requests that share them. */
+export function sharedBodyOf(data: object): Buffer {
+  let body = bodies.get(data);
+  // With memory of its own, because a part of a common block would keep all of it.
+  if (body === undefined)
+    bodies.set(data, (body = Buffer.from(encoder.encode(JSON.stringify({ data })).buffer)));
+  return body;
+}
+
+/** The body of a response. That of a cached one is not written again, unless another plugin has added a member. */
+export function bodyOf({ errors, data, extensions }: FormattedExecutionResult): string | Buffer {
+  const known = data && !errors && !extensions ? bodies.get(data) : undefined;
+  return known ?? JSON.stringify({ errors, data, extensions });
+}
+
 export interface CachedResponse {
   /** See nameOf. */
   readonly name: string;
-  readonly text: string;
+  readonly data: Record<string, unknown>;
   /** The period of its signed URLs; null if it has none. */
   readonly period: number | null;
   /** Null if no personal data is in it. */
@@ -29,7 +61,7 @@ const ENTRY_BYTES = 600;
 export class ResponseCache {
   private readonly responses: LRUCache<string, CachedResponse>;
   private readonly underWay = new Map<string, { result: Promise<unknown> | null }>();
-  private readonly isOff: boolean;
+  readonly isOff: boolean;
   private hits = 0;
   private misses = 0;
 
@@ -39,7 +71,7 @@ export class ResponseCache {
   ) {
     const maxSize = limits.responseCacheMegabytes * 1_000_000;
     this.isOff = maxSize === 0;
-    this.responses = new LRUCache({ maxSize: Math.max(1, maxSize), sizeCalculation: bytesOf });
+    this.responses = new LRUCache({ maxSize: Math.max(1, maxSize) });
     revisions.onChanged(() => {
       this.responses.clear();
     });
@@ -58,10 +90,11 @@ export class ResponseCache {
   }
 
   /** Stores a response if it was read from the current revision, or if it contains nothing of the mirror. */
-  store(response: CachedResponse): void {
+  store(response: Omit<CachedResponse, 'data'>, body: Buffer): void {
     const { current } = this.revisions;
     if (this.isOff || current === null || (response.revision ?? current.id) !== current.id) return;
-    this.responses.set(response.name, response);
+    const data = new CachedData(body) as unknown as CachedResponse['data'];
+    this.responses.set(response.name, { ...response, data }, { size: sizeOf(response.name, body) });
   }
 
   /**
@@ -108,10 +141,9 @@ function isOfThisPeriod({ period }: CachedResponse): boolean {
   return period === null || period === periodOfUrls(new Date());
 }
 
-/** The measured memory of an entry in bytes, with the overhead of allocations. V8 needs two bytes for each character of some texts. */
-function bytesOf({ name, text }: CachedResponse): number {
-  const bytes = Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
-  return Math.ceil(1.25 * bytes) + name.length + ENTRY_BYTES;
+/** The measured memory of an entry in bytes, with the overhead of allocations. */
+function sizeOf(name: string, body: Buffer): number {
+  return Math.ceil(1.25 * body.length) + name.length + ENTRY_BYTES;
 }
 
 /** Equal requests whose callers get the same have the same name: those of one subject, or all with the same scopes. */

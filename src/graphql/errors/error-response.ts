@@ -10,6 +10,7 @@ import {
   asServiceError,
 } from '../../common/errors.js';
 import { type Rejection, toRejection, type RejectionForm } from '../../http/rejection.js';
+import { rateLimitHeaders } from '../rate-limit/rate-limiter.js';
 import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
 import { LONGEST_PARSED_FIELD } from '../../http/headers.js';
@@ -91,14 +92,9 @@ const RESPONSE_TYPES = [
 /** Rejections of the endpoint and of everything below it: GraphQL responses without data. */
 export const GRAPHQL_REJECTIONS: RejectionForm = {
   matches: (request) => isEndpoint(request) || request.url.startsWith(`${GRAPHQL_PATH}/`),
-  about: (request) => {
-    if (!isEndpoint(request)) return undefined;
-    // A URL with an operation is of a program, or of a person who tries one.
-    return request.url.includes('?') ? null : 'Programs send operations of GraphQL to it, with a token.';
-  },
   write: (rejection, requestId, request) => ({
     type: rejectionType(request?.raw ?? null),
-    headers: {},
+    headers: rateLimitHeaders(request?.rateLimits ?? []) ?? {},
     body: writeErrors(rejection, requestId),
   }),
 };

@@ -20,35 +20,12 @@ import { toRejection } from '../../http/rejection.js';
 import { refusalOf } from '../analysis/operation-validator.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import { periodOfUrls } from '../cache/cache-policy.decorator.js';
-import { type CachedResponse, nameOf, ResponseCache } from '../cache/response-cache.js';
+import { type CachedResponse, nameOf, ResponseCache, sharedBodyOf } from '../cache/response-cache.js';
 import { countError, formatError, toGraphQLError, unavailabilityOf } from '../errors/error-response.js';
 import { LoadShedder } from '../http/load-shedder.js';
 import type { RequestContext, Withheld } from '../http/request-context.js';
 import { GRAPHQL_PATH, type ValidatedOperation } from '../http/request-state.js';
 import { Executor } from './operations.js';
-
-/** The texts of responses that are cached or shared, by their data. */
-const texts = new WeakMap<object, string>();
-
-/** The data of a cached response. Plugins read them as JSON. */
-class CachedData {
-  constructor(text: string) {
-    texts.set(this, text);
-  }
-
-  toJSON(): unknown {
-    return (JSON.parse(texts.get(this) ?? '{}') as FormattedExecutionResult).data;
-  }
-}
-
-/** Writes a response. The text of a cached one is not built again, unless another plugin has added a member. */
-export function writeResult(result: FormattedExecutionResult): string {
-  const { data } = result;
-  const text = data ? texts.get(data) : undefined;
-  // Apollo gives members without a value, too.
-  const hasMore = Object.values(result).some((member) => member !== undefined && member !== data);
-  return text === undefined || hasMore ? JSON.stringify(result) : text;
-}
 
 /** The plugin that answers operations: from the cache, with the result of an equal request under way, or by executing them. */
 @Plugin()
@@ -60,38 +37,41 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     private readonly shedder: LoadShedder,
   ) {}
 
+  /** The same for all requests. */
+  private readonly listener = Promise.resolve<GraphQLRequestListener<RequestContext>>({
+    responseForOperation: async ({ contextValue }) => {
+      const { cached, validated, id } = contextValue.request;
+      try {
+        if (cached !== null) return answer(await this.reuse(cached, contextValue.request));
+        if (validated === null) throw new Error('The policy of the operation was not applied');
+        return answer(await this.execute(validated, contextValue));
+      } catch (error) {
+        return rejected(error, id);
+      }
+    },
+    willSendResponse: ({ response, errors, document, operation, request: given, contextValue }) => {
+      const { request } = contextValue;
+      // A GET must not change anything, even if its document is invalid, which Apollo has found before the policy.
+      const definition = document && !operation ? getOperationAST(document, given.operationName) : null;
+      const refusal = definition ? refusalOf(definition, request.raw) : null;
+      if (refusal !== null) Object.assign(response, rejected(refusal, request.id));
+      this.finish(response, request, errors?.[0]);
+      return Promise.resolve();
+    },
+  });
+
   requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
-    return Promise.resolve({
-      responseForOperation: async ({ contextValue }) => {
-        const { cached, validated, id } = contextValue.request;
-        try {
-          if (cached !== null) return answer(await this.reuse(cached, contextValue.request));
-          if (validated === null) throw new Error('The policy of the operation was not applied');
-          return answer(await this.execute(validated, contextValue));
-        } catch (error) {
-          return rejected(error, id);
-        }
-      },
-      willSendResponse: ({ response, errors, document, operation, request: given, contextValue }) => {
-        const { request } = contextValue;
-        // A GET must not change anything, even if its document is invalid, which Apollo has found before the policy.
-        const definition = document && !operation ? getOperationAST(document, given.operationName) : null;
-        const refusal = definition ? refusalOf(definition, request.raw) : null;
-        if (refusal !== null) Object.assign(response, rejected(refusal, request.id));
-        this.finish(response, request, errors?.[0]);
-        return Promise.resolve();
-      },
-    });
+    return this.listener;
   }
 
   private async reuse(
-    { revision, personalData, text }: CachedResponse,
+    { revision, personalData, data }: CachedResponse,
     request: FastifyRequest,
   ): Promise<FormattedExecutionResult> {
     if (revision !== null) request.mirrorRead = await this.cache.revisions.describe(revision);
     request.personalData = personalData;
     request.isRevalidated = revision !== null;
-    return { data: new CachedData(text) as unknown as Record<string, unknown> };
+    return { data };
   }
 
   private async execute(
@@ -133,11 +113,11 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     // It may have URLs of two periods.
     if (period !== null && period !== periodOfUrls(new Date())) return;
     request.isRevalidated = revision !== null;
-    const text = texts.get(data) ?? JSON.stringify({ data });
-    texts.set(data, text);
+    if (this.cache.isOff) return;
+    const body = sharedBodyOf(data);
     if (!isOwn || (revision === null && dependencies.has('mirror'))) return;
     const name = nameOf(request, isPersonal || dependencies.has('subject'));
-    this.cache.store({ name, text, period, personalData: request.personalData, revision });
+    this.cache.store({ name, period, personalData: request.personalData, revision }, body);
   }
 
   /** The head of the response: status and headers of its errors, and their request id. */
@@ -145,7 +125,6 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     if (request.isUnderWay) this.shedder.end();
     request.isUnderWay = false;
     request.isAnswered = true;
-    http.headers.set('content-type', request.responseType ?? '');
     http.headers.set('cache-control', 'no-store');
     if (body.kind !== 'single' || body.singleResult.errors === undefined) return;
     const { singleResult } = body;
@@ -176,7 +155,7 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     const challenge = http.headers.get('www-authenticate');
     if (challenge === undefined) return;
     const given = { 'www-authenticate': challenge };
-    const completed = completeChallenge(given, true, this.config.baseUrl, GRAPHQL_PATH);
+    const completed = completeChallenge(given, this.config.baseUrl, GRAPHQL_PATH);
     http.headers.set('www-authenticate', completed['www-authenticate'] ?? challenge);
   }
 }

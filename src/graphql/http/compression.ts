@@ -13,8 +13,8 @@ const LARGE_ENOUGH = 1000;
  * twice the time (docs/adr/0017).
  */
 const compressors = {
-  gzip: async (body: string) => promisify(gzip)(body, { level: 1 }),
-  br: async (body: string) =>
+  gzip: async (body: string | Buffer) => promisify(gzip)(body, { level: 1 }),
+  br: async (body: string | Buffer) =>
     promisify(brotliCompress)(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
 };
 
@@ -26,7 +26,7 @@ export function codingFor(request: Pick<IncomingMessage, 'headers'>): Coding | n
 
 /** The body, compressed if it is large enough. */
 export async function compressed(
-  body: string,
+  body: string | Buffer,
   coding: Coding | null,
 ): Promise<{ readonly headers: Readonly<Record<string, string>>; readonly body: string | Buffer }> {
   if (coding === null || Buffer.byteLength(body) <= LARGE_ENOUGH) return { headers: {}, body };

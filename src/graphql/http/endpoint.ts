@@ -1,17 +1,22 @@
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { ApolloServer, type GraphQLRequest, HeaderMap } from '@apollo/server';
+import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AccessLog } from '../../access-log/access-log.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
+import { Database } from '../../database/database.js';
 import { headersOfRead } from '../../database/staleness.js';
-import { matchesEtag } from '../../http/entity-tags.js';
-import { rateLimitHeaders, RateLimiter } from '../rate-limit/rate-limiter.js';
+import { matchesEtag } from '../../http/headers.js';
+import { bodyOf } from '../cache/response-cache.js';
+import { RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.js';
 import { compressed } from './compression.js';
 import { LoadShedder, overloaded } from './load-shedder.js';
 import { TrustedDocuments } from './persisted-documents.js';
-import { isEndpoint, RequestState } from './request-state.js';
+import { RequestContext } from './request-context.js';
 import { readHead, readParameters } from './request-reading.js';
+import { GRAPHQL_PATH, isEndpoint, RequestState } from './request-state.js';
 
 /** Characters of an entity tag, of six bits each. */
 const TAG_LENGTH = 22;
@@ -22,7 +27,15 @@ const REVALIDATED = {
   vary: 'Accept, Accept-Encoding, Authorization, Origin',
 };
 
-/** The steps of the endpoint before and behind Apollo, as hooks of Fastify. */
+/** Starts Apollo without a route of its own: the endpoint below has checked what Apollo's integration would check again. */
+export class EndpointDriver extends ApolloDriver {
+  protected override async registerFastify(options: ApolloDriverConfig): Promise<void> {
+    this.apolloServer = new ApolloServer(options as ConstructorParameters<typeof ApolloServer>[0]);
+    await this.apolloServer.start();
+  }
+}
+
+/** The steps of the endpoint before and behind Apollo. */
 @Injectable()
 export class Endpoint {
   constructor(
@@ -31,22 +44,34 @@ export class Endpoint {
     private readonly limiter: RateLimiter,
     private readonly trusted: TrustedDocuments,
     private readonly accessLog: AccessLog,
+    private readonly database: Database,
   ) {}
 
-  register(fastify: FastifyInstance): void {
+  /** @param bypass the scope of tokens that see everything; null: there is none */
+  register(fastify: FastifyInstance, apollo: ApolloServer, bypass: string | null): void {
     for (const [name, value] of Object.entries(new RequestState())) {
       if (!fastify.hasRequestDecorator(name)) fastify.decorateRequest(name, value as null);
     }
-    fastify.addHook('onRequest', async (request) => {
-      if (isEndpoint(request)) await this.admit(request);
+    // A hook of all routes, because the route is only for some methods.
+    fastify.addHook('onRequest', (request, _reply, done) => {
+      if (!isEndpoint(request)) done();
+      else
+        this.admit(request).then(() => {
+          done();
+        }, done);
     });
-    fastify.addHook('preHandler', (request, _reply, done) => {
-      if (request.rateLimits !== null) this.read(request);
-      done();
+    fastify.route({
+      url: GRAPHQL_PATH,
+      method: ['GET', 'POST'],
+      handler: async (request, reply) => {
+        const contextValue = new RequestContext(request, this.database, bypass);
+        const { body, http } = await apollo.executeOperation(this.read(request), { contextValue });
+        if (body.kind !== 'single') throw new Error('An operation has one result');
+        void reply.header('content-type', request.responseType ?? '');
+        for (const [name, value] of http.headers) void reply.header(name, value);
+        return this.finish(request, reply.code(http.status ?? 200), bodyOf(body.singleResult));
+      },
     });
-    fastify.addHook('onSend', async (request, reply, payload) =>
-      request.rateLimits === null ? payload : this.finish(request, reply, payload),
-    );
   }
 
   /** Before the body is read. */
@@ -65,43 +90,54 @@ export class Endpoint {
   }
 
   /** Apollo gets the parameters that were checked here, in one form: it knows no HEAD, and no `documentId`. */
-  private read(request: FastifyRequest): void {
+  private read(request: FastifyRequest): GraphQLRequest {
     request.parameters = this.trusted.resolve(readParameters(request));
     const { query, reference, operationName, variables } = request.parameters;
-    const extensions = reference && { persistedQuery: { version: 1, sha256Hash: reference.id } };
-    request.body = { query: query === '' ? undefined : query, operationName, variables, extensions };
-    // Only where it differs: V8 makes a request with a property of its own slower.
-    if (request.method !== 'POST')
-      Object.defineProperty(request, 'method', { value: 'POST', configurable: true });
+    return {
+      query: query === '' ? undefined : query,
+      operationName: operationName ?? undefined,
+      variables: variables ?? undefined,
+      extensions: reference ? { persistedQuery: { version: 1, sha256Hash: reference.id } } : undefined,
+      http: {
+        method: 'POST',
+        search: '',
+        body: undefined,
+        // Only plugins of others read them.
+        get headers() {
+          return new HeaderMap(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+        },
+      },
+    };
   }
 
-  private async finish(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown> {
-    if (request.raw.method !== 'POST') Reflect.deleteProperty(request, 'method');
-    const { rateLimits, mirrorRead } = request;
-    const limits = rateLimitHeaders(rateLimits ?? []);
-    if (limits !== null) void reply.headers(limits);
+  /** The payload of the response. */
+  private async finish(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    body: string | Buffer,
+  ): Promise<FastifyReply | Readable | string | Buffer> {
+    const { principal, personalData, mirrorRead, raw } = request;
+    void reply.headers(rateLimitHeaders(request.rateLimits ?? []) ?? {});
     if (mirrorRead !== null) void reply.headers(headersOfRead(mirrorRead));
-    if (typeof payload !== 'string') return payload;
-    if (isUnchanged(request, reply, payload)) {
+    if (isUnchanged(request, reply, body)) {
       void reply.code(304).removeHeader('content-type');
       // Without a body, there is no length either (RFC 9110 §8.6). For HEAD, Fastify announces one unless it is a stream.
-      return request.raw.method === 'HEAD' ? Readable.from([]) : null;
+      return raw.method === 'HEAD' ? Readable.from([]) : reply.send();
     }
-    const { principal, personalData } = request;
     // A response without a body discloses no personal data.
-    if (personalData !== null && principal !== null && request.raw.method !== 'HEAD')
+    if (personalData !== null && principal !== null && raw.method !== 'HEAD')
       this.accessLog.note(principal, personalData);
-    if (reply.statusCode !== 200) return payload;
-    const { headers, body } = await compressed(payload, request.compression);
+    if (reply.statusCode !== 200 || request.compression === null) return body;
+    const { headers, body: sent } = await compressed(body, request.compression);
     void reply.headers(headers);
-    return body;
+    return sent;
   }
 }
 
 /** Gives a response to GET its entity tag. Returns whether the client has the response (RFC 9110 §13.1.2, docs/adr/0017). */
-function isUnchanged(request: FastifyRequest, reply: FastifyReply, body: string): boolean {
+function isUnchanged(request: FastifyRequest, reply: FastifyReply, body: string | Buffer): boolean {
   if (!request.isRevalidated || request.raw.method === 'POST' || reply.statusCode !== 200) return false;
-  const digest = hash('sha256', `${request.responseType}\n${body}`, 'base64url');
+  const digest = hash('sha256', `${request.responseType}\n${String(body)}`, 'base64url');
   const tag = `"${digest.slice(0, TAG_LENGTH)}"`;
   void reply.headers({ ...REVALIDATED, etag: `W/${tag}` });
   return matchesEtag(request.headers['if-none-match'], tag);

@@ -4,6 +4,7 @@ import type { Principal } from '../../auth/principal.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { Reader, Statement } from '../../database/statements/statement.js';
 import type { Viewer } from '../../database/visibility/viewer.js';
+import { viewerOf } from '../../auth/access.js';
 import { type Database, VisibleReader } from '../../database/database.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
 import type { OperationRequest } from '../analysis/operation-policy.js';
@@ -46,26 +47,31 @@ export interface Withheld {
 
 /** The context of the resolvers of one operation. It records the revisions that they read. */
 export class RequestContext implements Reader {
-  reader: Reader = this;
-  batches = new Batches(this);
+  reader!: Reader;
+  batches!: Batches;
   /** Null before the operation was charged. */
   cost: OperationCost | null = null;
   /** By the response keys that lead to the selection. */
-  withheld = new Map<string, Withheld>();
+  withheld!: Map<string, Withheld>;
   private operation: OperationRequest | null = null;
-  private readRevisions = new Set<string | null>();
+  private readRevisions!: Set<string | null>;
   private preview: PreviewTransaction | null = null;
-  private readonly visible: VisibleReader;
+  private made: VisibleReader | null = null;
 
+  /** @param bypass the scope of tokens that see everything; null: there is none */
   constructor(
     readonly request: FastifyRequest,
-    database: Database,
-    viewer: Viewer,
-  ) {
-    this.visible = new VisibleReader(database, viewer);
+    private readonly database: Database,
+    private readonly bypass: string | null,
+  ) {}
+
+  /** Made with the first read: cached responses need none. */
+  private get visible(): VisibleReader {
+    this.made ??= new VisibleReader(this.database, viewerOf(this.principal, this.bypass));
+    return this.made;
   }
 
-  /** Begins an operation. Apollo has copied the context, so that everything in it is made again. */
+  /** Begins an operation, in the copy of the context that Apollo has made. */
   begin(operation: OperationRequest): void {
     this.operation = operation;
     this.reset();

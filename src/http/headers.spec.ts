@@ -1,4 +1,4 @@
-import { matchesEtag } from './entity-tags.js';
+import { matchesEtag } from './headers.js';
 
 describe('If-None-Match', () => {
   it.each(['"abc"', 'W/"abc"', '"x", "abc"', '"x,y" , W/"abc"', ', ,"abc",', '"\xe9" ,\t"abc"', '*', ' * '])(
