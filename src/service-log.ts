@@ -3,7 +3,7 @@ import { printable } from './common/printable.js';
 import { readBuild } from './config/build.js';
 import type { Config } from './config/config.js';
 import { describeChangedSettings } from './config/environment-file.js';
-import { SAMPLE_MODEL } from './config/setting.js';
+import { SAMPLE_MODEL } from './config/paths.js';
 import { hasSampleClients } from './config/settings/auth.js';
 import { readClients } from './identity-provider/clients.js';
 import { NestLog } from './monitoring/log.js';

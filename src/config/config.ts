@@ -1,23 +1,16 @@
 import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import { deepFreeze } from '../common/deep-freeze.js';
 import { findContradictions } from './contradictions.js';
 import { buildScopes } from './model/build-mapping.js';
-import { DEFAULT_PRESET, type PresetName } from './model/presets/presets.js';
-import {
-  describeConflicts,
-  findServerFilters,
-  NO_MODEL,
-  type ReadModel,
-  readModel,
-} from './model/read-model.js';
-import { closestTo } from './model/yaml-file.js';
-import { type SettingName, SETTING_NAMES, SETTINGS, type Settings } from './settings.js';
+import type { PresetName } from './model/presets/presets.js';
+import { checkModel, NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
+import { closestTo, describeProblems } from './model/yaml-file.js';
+import { type SettingName, SETTING_NAMES, SECRETS, SETTINGS, type Settings } from './settings.js';
 import { buildAuth, findUserFieldProblems } from './settings/auth.js';
 import { buildDatabase } from './settings/database.js';
 import { buildDirectory, modelFileOf, withServer } from './settings/directory.js';
-import { buildLimits } from './settings/limits.js';
-import { buildExplorer, buildMonitoring, buildRedis, buildService } from './settings/service.js';
-import { buildTrustedDocuments } from './settings/trusted-documents.js';
+import { buildExplorer, buildLimits, buildMonitoring, buildRedis, buildService } from './settings/service.js';
 import { readWebhooks, type WebhookTarget } from './webhooks/webhook-file.js';
 
 /** The whole configuration. It is frozen and does not change while the process runs. */
@@ -56,46 +49,43 @@ export function readConfig(
   environment: Environment = process.env,
   findMore: (config: Config) => readonly string[] = () => [],
 ): Config {
-  const { settings, problems } = readSettings(environment);
+  const { settings, problems, wrong } = readSettings(environment);
   const modelFile = modelFileOf(settings);
-  const isFile = settings.DIRECTORY_URL.startsWith('file:');
-  // A file has no server that could be recognized.
-  const read = modelFile === undefined ? NO_MODEL : readModel(modelFile, isFile ? DEFAULT_PRESET : null);
+  const isOfFile = settings.DIRECTORY_URL.startsWith('file:');
+  const read = modelFile === undefined ? NO_MODEL : readModel(modelFile, isOfFile);
   const built = buildConfig(settings, read, environment['DIRECTORY_BIND_PASSWORD_FILE'] || null);
   const webhooks = readWebhooks(settings.DIRECTORY_WEBHOOKS, built.scopes);
   const config = { ...built, webhooks: webhooks.targets };
+  const { users } = built.directory.mapping;
   const all = [
-    ...[...problems.values()].flat(),
+    ...problems,
     ...findUnknown(environment),
-    ...findContradictions(settings, [...problems.keys()]),
+    ...findContradictions(settings, wrong),
     ...read.problems,
-    ...(read.problems.length === 0
-      ? findUserFieldProblems(built.auth, built.directory.mapping.users.fields)
-      : []),
+    ...(read.problems.length === 0 ? findUserFieldProblems(built.auth, users.fields) : []),
     ...webhooks.problems,
-    ...(isFile ? findServerFilters(read, modelFile ?? '') : []),
     ...findMore(config),
   ];
   if (all.length > 0) throw new ConfigError(all);
   return deepFreeze(config);
 }
 
+const PREFIX = 'DIRECTORY_';
 /** Kubernetes sets such variables in a pod for each service, such as one with the name `directory`. */
 const OF_KUBERNETES = /_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT(?:_\d+_(?:TCP|UDP)\w*)?)$/;
 
 /** Finds variables that begin like the settings of the directory, and are none. */
 function findUnknown(environment: Environment): string[] {
-  const prefix = 'DIRECTORY_';
-  const known = SETTING_NAMES.filter((name) => name.startsWith(prefix))
-    .flatMap((name) => ('secret' in SETTINGS[name] ? [name, `${name}_FILE`] : [name]))
-    .map((name) => name.slice(prefix.length));
+  const known = SETTING_NAMES.flatMap((name) => (SECRETS.has(name) ? [name, `${name}_FILE`] : [name]))
+    .filter((name) => name.startsWith(PREFIX))
+    .map((name) => name.slice(PREFIX.length));
   return Object.keys(environment).flatMap((name) => {
-    const rest = name.slice(prefix.length);
-    const isOther = !name.startsWith(prefix) || environment[name] === '' || OF_KUBERNETES.test(name);
+    const rest = name.slice(PREFIX.length);
+    const isOther = !name.startsWith(PREFIX) || environment[name] === '' || OF_KUBERNETES.test(name);
     if (isOther || known.includes(rest)) return [];
     const closest = closestTo(rest, known);
-    const meant = closest === null ? '' : `did you mean ${prefix}${closest}? `;
-    return [`${name} is not a setting: ${meant}The settings are ${prefix}… with ${known.join(', ')}`];
+    const meant = closest === null ? '' : `did you mean ${PREFIX}${closest}? `;
+    return [`${name} is not a setting: ${meant}The settings are ${PREFIX}… with ${known.join(', ')}`];
   });
 }
 
@@ -111,8 +101,10 @@ export function readConfigWithoutModel(environment: Environment = process.env): 
 export function configFor(config: Config, server: PresetName): Config {
   const { directory, model, modelFile, modelText } = config;
   if (directory.isServerGiven) return config;
-  const conflicts = describeConflicts(model, modelText, server);
-  if (conflicts.length > 0) throw new ConfigError(conflicts.map((each) => `${modelFile ?? ''}:${each}`));
+  const { problems } = checkModel(modelText ?? '#', server);
+  const conflicts = describeProblems(modelFile ?? '', problems);
+  if (conflicts.length > 0)
+    throw new ConfigError(conflicts.map((each) => `${each} The server is of the kind ${server}`));
   if (directory.server === server) return config;
   return deepFreeze({ ...config, directory: withServer(directory, model, server) });
 }
@@ -120,54 +112,56 @@ export function configFor(config: Config, server: PresetName): Config {
 /** Connections of a worker to PostgreSQL: a long statement must not hold up all others. */
 const LEAST_CONNECTIONS = 2;
 
-type Problems = Map<SettingName, string[]>;
+interface ReadSettings {
+  readonly settings: Settings;
+  readonly problems: readonly string[];
+  /** Names of settings that have problems. */
+  readonly wrong: readonly SettingName[];
+}
 
 /** Uses the default of an invalid setting, so that the other settings can be checked too. */
-function readSettings(environment: Environment): { settings: Settings; problems: Problems } {
-  const settings: Partial<Record<SettingName, unknown>> = {};
-  const problems: Problems = new Map();
-  for (const name of SETTING_NAMES) {
-    const { schema } = SETTINGS[name];
-    const found: string[] = [];
-    const result = schema.safeParse(readVariable(environment, name, found));
-    if (!result.success) found.push(...result.error.issues.map((issue) => `${name} ${issue.message}`));
-    settings[name] = result.success ? result.data : schema.parse(undefined);
-    if (found.length > 0) problems.set(name, found);
-  }
-  return { settings: settings as Settings, problems };
+function readSettings(environment: Environment): ReadSettings {
+  const schema = z.object(SETTINGS);
+  const read = SETTING_NAMES.map((name) => [name, readVariable(environment, name)] as const);
+  const values = Object.fromEntries(read.map(([name, { value }]) => [name, value]));
+  const issues = schema.safeParse(values).error?.issues ?? [];
+  const problems = [
+    ...read.flatMap(([name, { problem }]) => (problem === undefined ? [] : [{ name, problem }])),
+    ...issues.map(({ path, message }) => ({
+      name: path[0] as SettingName,
+      problem: `${String(path[0])} ${message}`,
+    })),
+  ];
+  const wrong = problems.map(({ name }) => name);
+  const settings = schema.parse({ ...values, ...Object.fromEntries(wrong.map((name) => [name, undefined])) });
+  return { settings, problems: problems.map(({ problem }) => problem), wrong };
 }
 
 /** An empty variable counts as absent: compose files spell «not set» that way. */
-function readVariable(environment: Environment, name: SettingName, problems: string[]): string | undefined {
-  const isAbsent = environment[name] === '';
-  const value = isAbsent ? undefined : environment[name];
-  if (!('secret' in SETTINGS[name])) return value;
-  const file = environment[`${name}_FILE`];
-  if (file === undefined || file === '') return value;
-  if (value !== undefined) {
-    problems.push(`${name} and ${name}_FILE are both set: only one can be meant`);
-    return undefined;
-  }
+function readVariable(environment: Environment, name: SettingName): { value?: string; problem?: string } {
+  const value = environment[name];
+  const given = value === undefined || value === '' ? {} : { value };
+  const file = SECRETS.has(name) ? environment[`${name}_FILE`] : undefined;
+  if (file === undefined || file === '') return given;
+  if (given.value !== undefined)
+    return { problem: `${name} and ${name}_FILE are both set: only one can be meant` };
   try {
     const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-    if (text.trim() !== '') return text;
-    problems.push(`${name}_FILE names a file that is empty: ${file}`);
+    return text.trim() === ''
+      ? { problem: `${name}_FILE names a file that is empty: ${file}` }
+      : { value: text };
   } catch {
-    problems.push(`${name}_FILE names a file that cannot be read: ${file}`);
+    return { problem: `${name}_FILE names a file that cannot be read: ${file}` };
   }
-  return undefined;
 }
 
 function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFile: string | null) {
-  const service = buildService(settings, settings.AUTH_URL !== undefined);
-  const { baseUrl, production } = service;
-  const auth = buildAuth(settings, baseUrl);
-  const trustedDocuments = buildTrustedDocuments(settings);
-  const isDefault = !production && trustedDocuments?.isEnforced !== true;
+  const service = buildService(settings);
+  const { TRUSTED_DOCUMENTS: documents, TRUSTED_DOCUMENTS_MODE: mode } = settings;
   return {
     ...service,
     monitoring: buildMonitoring(settings),
-    database: buildDatabase(settings, settings.LIMIT_PREVIEWS),
+    database: buildDatabase(settings),
     /** Null: each process has its own counters. */
     redis: buildRedis(settings),
     directory: buildDirectory(settings, model, passwordFile),
@@ -178,11 +172,11 @@ function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFil
     model,
     /** The scopes of the service: those of the built-in schema, and then those of the model. */
     scopes: buildScopes(model),
-    auth,
+    auth: buildAuth(settings, service.baseUrl),
     /** Null: the explorer is not served. */
-    explorer: buildExplorer(settings, { baseUrl, isDefault, issuer: auth.issuer }),
-    /** Null: clients may send all documents. */
-    trustedDocuments,
+    explorer: buildExplorer(settings, service.baseUrl),
+    /** Documents by id, without the prefix `sha256:`, and whether others are refused or only logged. Null: clients may send all. */
+    trustedDocuments: documents === undefined ? null : { documents, isEnforced: mode === 'refuse' },
     /** Keys of at least 32 bytes; null: generated and kept in the database. */
     urlSigningKeys: settings.URL_SIGNING_KEYS?.map((key) => Buffer.from(key, 'hex')) ?? null,
     limits: buildLimits(settings),

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseEnv } from 'node:util';
 import { hideUserInformation } from '../common/url.js';
 import { ConfigError, type Environment } from './config.js';
-import { SETTING_NAMES, type SettingName, SETTINGS } from './settings.js';
+import { SECRETS, SETTING_NAMES, type SettingName, SETTINGS } from './settings.js';
 
 /** The variables of the process, also those that are loaded later. */
 const ENVIRONMENT: Environment = process.env;
@@ -68,21 +68,16 @@ export function describeSettings(environment: Environment = ENVIRONMENT): Descri
   return SETTING_NAMES.map((name) => {
     const value = environment[name] ?? '';
     const isSet = value !== '' || (environment[`${name}_FILE`] ?? '') !== '';
-    const hidden = 'secret' in SETTINGS[name];
-    return { name, value: isSet ? (hidden ? '(set)' : hideUserInformation(value)) : '(default)' };
+    return { name, value: isSet ? (SECRETS.has(name) ? '(set)' : hideUserInformation(value)) : '(default)' };
   });
 }
 
 /** Describes the settings whose values differ from their defaults. */
 export function describeChangedSettings(environment: Environment = ENVIRONMENT): DescribedSetting[] {
-  return describeSettings(environment).filter(
-    ({ name, value }) => value !== '(default)' && !isDefault(name, environment[name]),
-  );
-}
-
-function isDefault(name: SettingName, value: string | undefined): boolean {
-  const { schema } = SETTINGS[name];
-  const [given, standard] = [schema.safeParse(value), schema.safeParse(undefined)];
-  // A secret in a file is given by another variable.
-  return value !== undefined && given.success && isDeepStrictEqual(given.data, standard.data);
+  return describeSettings(environment).filter(({ name, value }) => {
+    const [given, standard] = [environment[name], undefined].map((each) => SETTINGS[name].safeParse(each));
+    // A secret in a file is given by another variable.
+    const isDefault = environment[name] !== undefined && isDeepStrictEqual(given, standard);
+    return value !== '(default)' && !isDefault;
+  });
 }

@@ -1,47 +1,218 @@
-import type { ValuesOf } from './setting.js';
-import { AUTH_SETTINGS } from './settings/auth.js';
-import { DATABASE_SETTINGS } from './settings/database.js';
-import { DIRECTORY_SETTINGS } from './settings/directory.js';
-import { LIMITS_SETTINGS } from './settings/limits.js';
-import {
-  ACCESS_LOG_SETTINGS,
-  EXPLORER_SETTINGS,
-  MONITORING_SETTINGS,
-  REDIS_SETTINGS,
-  SERVICE_SETTINGS,
-} from './settings/service.js';
-import { TRUSTED_DOCUMENTS_SETTINGS } from './settings/trusted-documents.js';
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { parseHttpUrl, parseUrl } from '../common/url.js';
+import { baseDn } from './model/model.schema.js';
+import { DEFAULT_DATABASE, SAMPLE_CLIENTS, SAMPLE_DIRECTORY } from './paths.js';
+import { PROVIDER_NAMES } from './settings/auth.js';
+import { splitUrls } from './settings/directory.js';
+import { manifest } from './settings/trusted-documents.js';
 
-/** The settings by subject, in the order of docs/settings.md (`npm run settings`). */
-export const SETTING_GROUPS = {
-  Service: SERVICE_SETTINGS,
-  'Logs, metrics and traces': MONITORING_SETTINGS,
-  Database: DATABASE_SETTINGS,
-  'Shared limits': REDIS_SETTINGS,
-  Directory: DIRECTORY_SETTINGS,
-  'Tokens and signed URLs': AUTH_SETTINGS,
-  Explorer: EXPLORER_SETTINGS,
-  'Trusted documents': TRUSTED_DOCUMENTS_SETTINGS,
-  Limits: LIMITS_SETTINGS,
-  'Access log': ACCESS_LOG_SETTINGS,
-};
+// A message is the end of a sentence whose subject is the setting.
 
+const text = z.string().trim();
+
+const wholeNumber = (minimum: number, maximum: number) =>
+  text
+    .refine((value) => /^\d{1,9}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum, {
+      error: `must be a whole number from ${minimum} to ${maximum}`,
+    })
+    .transform(Number);
+
+const oneOf = <const Names extends readonly [string, ...string[]]>(names: Names) =>
+  text.pipe(z.enum(names, { error: `must be ${names.slice(0, -1).join(', ')} or ${String(names.at(-1))}` }));
+
+const trueOrFalse = text.pipe(
+  z.stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' }),
+);
+
+const list = text.transform((value) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+/** Without user information, because the URL appears in logs and responses. */
+const httpUrl = text.refine(
+  (value) => {
+    const url = parseHttpUrl(value);
+    return url !== null && url.username === '' && url.password === '' && !/[?#]/.test(value);
+  },
+  { error: 'must be an http or https URL without query, fragment or password' },
+);
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
+/** The certificates of a PEM file. TLS ignores what it cannot parse, and would then trust no server. */
+const certificates = text.transform((file, context) => {
+  try {
+    const found = readFileSync(file, 'utf8').match(CERTIFICATE) ?? [];
+    if (found.length > 0 && found.every((pem) => new X509Certificate(pem).subject !== ''))
+      return found.join('\n');
+    context.addIssue(`names a file without certificates in PEM: ${file}`);
+  } catch (error) {
+    const isUnread = (error as NodeJS.ErrnoException).syscall !== undefined;
+    const fault = isUnread ? 'that cannot be read' : 'with a damaged certificate';
+    context.addIssue(`names a file ${fault}: ${file}`);
+  }
+  return z.NEVER;
+});
+
+/** The path of a file that can be read. */
+const readable = text.refine(
+  (file) => {
+    try {
+      readFileSync(file);
+      return true;
+    } catch {
+      return false;
+    }
+  },
+  { error: 'names a file that cannot be read' },
+);
+
+const hostName = text.refine(
+  (value) =>
+    /^[A-Za-z0-9.:-]+$/.test(value) &&
+    parseUrl(`http://${value.includes(':') ? `[${value}]` : value}`) !== null,
+  { error: 'must be a host name or an IP address' },
+);
+
+/** Origins in the form that browsers send: nothing after the port, and no default port. */
+const origins = list.refine(
+  (items) => items.every((item) => !item.includes('*') && parseHttpUrl(item)?.origin === item),
+  { error: 'must be origins such as https://pages.example.org, separated by commas' },
+);
+
+const addressOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
+const proxies = list.refine((items) => items.every((item) => addressOrNetwork.safeParse(item).success), {
+  error: 'must be IP addresses or networks such as 10.0.0.0/8, separated by commas',
+});
+
+const isPostgresUrl = (value: string) => /^postgres(ql)?:\/\//.test(value) && parseUrl(value) !== null;
+const postgresUrl = text.refine(isPostgresUrl, { error: 'must be postgres://user:password@host/database' });
+const databaseUrl = text.refine((value) => /^embedded:.+/.test(value) || isPostgresUrl(value), {
+  error: 'must be postgres://user:password@host/database or embedded:directory',
+});
+
+const redisUrl = text.refine(
+  (value) => {
+    const url = /^rediss?:\/\/[^/?#]+(\/\d{0,5})?$/.test(value) ? parseUrl(value) : null;
+    // A percent sign may start no valid escape.
+    return url !== null && url.hostname !== '' && !/%(?![\da-f]{2})/i.test(url.username + url.password);
+  },
+  { error: 'must be redis://:password@host:port or rediss://…, with the number of a database if need be' },
+);
+
+const isLdapUrl = (value: string) =>
+  /^ldaps?:\/\/[^/?#@]+\/?$/i.test(value) && (parseUrl(value)?.hostname ?? '') !== '';
+
+const directoryUrl = text.refine(
+  (value) => /^file:.+/.test(value) || (splitUrls(value).length > 0 && splitUrls(value).every(isLdapUrl)),
+  { error: 'must be ldap://host, ldaps://host, several of these, or file: and the path of an LDIF file' },
+);
+
+const isKey = (key: string) => /^[0-9a-f]{64,256}$/i.test(key) && key.length % 2 === 0;
+const keys = list.refine((items) => items.length > 0 && items.every(isKey), {
+  error: 'must be keys of at least 32 bytes in hexadecimal, separated by commas (openssl rand -hex 32)',
+});
+
+const claim = text.max(200, { error: 'must be at most 200 characters' });
+
+/** All settings. docs/settings.md says what they mean, in the same order. */
 export const SETTINGS = {
-  ...SERVICE_SETTINGS,
-  ...MONITORING_SETTINGS,
-  ...DATABASE_SETTINGS,
-  ...REDIS_SETTINGS,
-  ...DIRECTORY_SETTINGS,
-  ...AUTH_SETTINGS,
-  ...EXPLORER_SETTINGS,
-  ...TRUSTED_DOCUMENTS_SETTINGS,
-  ...LIMITS_SETTINGS,
-  ...ACCESS_LOG_SETTINGS,
+  HOST: hostName.default('127.0.0.1'),
+  PORT: wholeNumber(1, 65_535).default(3000),
+  BASE_URL: httpUrl.optional(),
+  WORKERS: wholeNumber(1, 64).optional(),
+  NODE_ENV: oneOf(['production', 'development', 'test']).default('development'),
+  ALLOW_EMBEDDED: trueOrFalse.default(false),
+  LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'log', 'debug', 'verbose']).default('log'),
+  TRUSTED_PROXIES: proxies.default([]),
+  CORS_ORIGINS: origins.default([]),
+  GRAPHQL_INTROSPECTION: trueOrFalse.optional(),
+
+  LOG_FORMAT: oneOf(['json', 'text']).optional(),
+  LOG_REQUESTS: trueOrFalse.default(true),
+  METRICS_PORT: wholeNumber(1, 65_535).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_SERVICE_NAME: text.default('directory-service'),
+
+  DATABASE_URL: databaseUrl.default(`embedded:${DEFAULT_DATABASE}`),
+  DATABASE_READ_URL: postgresUrl.optional(),
+  DATABASE_POOL_SIZE: wholeNumber(1, 200).default(10),
+  DATABASE_TIMEOUT_SECONDS: wholeNumber(1, 600).default(3),
+
+  REDIS_URL: redisUrl.optional(),
+  REDIS_CA_FILE: certificates.optional(),
+
+  DIRECTORY_URL: directoryUrl.default(`file:${SAMPLE_DIRECTORY}`),
+  DIRECTORY_STARTTLS: trueOrFalse.default(false),
+  DIRECTORY_CA_FILE: certificates.optional(),
+  DIRECTORY_CERT_FILE: readable.optional(),
+  DIRECTORY_KEY_FILE: readable.optional(),
+  DIRECTORY_SASL_EXTERNAL: trueOrFalse.default(false),
+  DIRECTORY_BIND_DN: text.optional(),
+  DIRECTORY_BIND_PASSWORD: z.string().optional(),
+  DIRECTORY_BASE_DN: baseDn.default('dc=example,dc=org'),
+  DIRECTORY_WEBHOOKS: text.optional(),
+  DIRECTORY_MODEL: text.optional(),
+  DIRECTORY_SYNC_SECONDS: wholeNumber(1, 86_400).default(30),
+  DIRECTORY_SCAN_SECONDS: wholeNumber(1, 86_400).optional(),
+  DIRECTORY_GUARD_PERCENT: wholeNumber(0, 100).default(5),
+  DIRECTORY_CHANGES_DAYS: wholeNumber(1, 3650).default(30),
+
+  AUTH_URL: httpUrl.optional(),
+  AUTH_PROVIDER: text.toLowerCase().pipe(oneOf(PROVIDER_NAMES)).default('generic'),
+  AUTH_TOKEN_TYPE: oneOf(['at+jwt', 'any']).optional(),
+  AUTH_USER_CLAIM: claim.optional(),
+  AUTH_USER_FIELD: text.optional(),
+  AUTH_SCOPE_CLAIM: claim.optional(),
+  AUTH_AUDIENCE: list.optional(),
+  AUTH_CA_FILE: certificates.optional(),
+  AUTH_INTROSPECTION_CLIENT_ID: text.optional(),
+  AUTH_INTROSPECTION_CLIENT_SECRET: z.string().optional(),
+  AUTH_INTROSPECTION_URL: httpUrl.optional(),
+  AUTH_INTROSPECTION_NO_AUDIENCE: trueOrFalse.default(false),
+  AUTH_EMBEDDED_CLIENTS: text.default(SAMPLE_CLIENTS),
+  URL_SIGNING_KEYS: keys.optional(),
+
+  EXPLORER: trueOrFalse.optional(),
+  EXPLORER_CLIENT_ID: text.optional(),
+
+  TRUSTED_DOCUMENTS: manifest.optional(),
+  TRUSTED_DOCUMENTS_MODE: oneOf(['refuse', 'log']).default('refuse'),
+
+  LIMIT_DEPTH: wholeNumber(1, 100).default(12),
+  LIMIT_ALIASES: wholeNumber(0, 1000).default(30),
+  LIMIT_DIRECTIVES: wholeNumber(0, 1000).default(50),
+  LIMIT_ROOT_FIELDS: wholeNumber(1, 1000).default(20),
+  LIMIT_TOKENS: wholeNumber(10, 100_000).default(1000),
+  LIMIT_BODY_BYTES: wholeNumber(1000, 10_000_000).default(100_000),
+  LIMIT_REQUEST_SECONDS: wholeNumber(1, 3600).default(30),
+  LIMIT_CONNECTIONS: wholeNumber(1, 1_000_000).default(5000),
+  LIMIT_NODES: wholeNumber(1, 1_000_000).default(20_000),
+  LIMIT_POINTS_PER_HOUR: wholeNumber(1, 999_999_999).default(5000),
+  LIMIT_REQUESTS_PER_MINUTE: wholeNumber(1, 999_999_999).default(300),
+  LIMIT_FAILED_LOGINS: wholeNumber(1, 999_999_999).default(10),
+  LIMIT_PREVIEWS: wholeNumber(1, 200).default(16),
+  LIMIT_STREAMS: wholeNumber(0, 1_000_000).default(4000),
+  LIMIT_STREAMS_PER_PRINCIPAL: wholeNumber(1, 1_000_000).default(20),
+  RESPONSE_CACHE_MEGABYTES: wholeNumber(0, 100_000).default(128),
+
+  ACCESS_LOG_DAYS: wholeNumber(0, 3650).default(90),
 };
 
 export type SettingName = keyof typeof SETTINGS;
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** The values of all settings, each with the output type of its schema. */
-export type Settings = ValuesOf<typeof SETTINGS>;
+/** Secrets are never printed. NAME_FILE can name a file that contains the value. */
+export const SECRETS: ReadonlySet<string> = new Set<SettingName>([
+  ...(['DATABASE_URL', 'DATABASE_READ_URL', 'REDIS_URL', 'DIRECTORY_BIND_PASSWORD'] as const),
+  ...(['AUTH_INTROSPECTION_CLIENT_SECRET', 'URL_SIGNING_KEYS'] as const),
+]);
+
+/** The values of all settings. */
+export type Settings = Readonly<z.output<z.ZodObject<typeof SETTINGS>>>;

@@ -1,11 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  type Field,
-  type FieldDefinition,
-  type FieldReader,
-  isMapped,
-  resolveFields,
-} from '../../common/field.js';
+import { type FieldDefinition, type FieldReader, isMapped, resolveFields } from '../../common/field.js';
 import { type Match, matchOf } from '../../common/match.js';
 import { GROUP_FIELDS } from '../../groups/group.fields.js';
 import { USER_FIELDS } from '../../users/user.fields.js';
@@ -18,13 +12,12 @@ import {
   type VisibilityConfig,
 } from './mapping.js';
 import {
-  type CustomField,
   isCustom,
   isReference,
   type Model,
+  type OwnField,
   type ValueType,
   valueTypeOf,
-  type WrittenRole,
 } from './model.schema.js';
 import { DEFAULT_PRESET, type Preset, PRESETS } from './presets/presets.js';
 
@@ -42,44 +35,44 @@ export function mappableFields(kind: 'users' | 'groups'): string[] {
 /** Makes the effective mapping of a directory: the model, and the defaults of its preset. */
 export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
   const preset: Preset = PRESETS[model.server ?? DEFAULT_PRESET];
-  const { members, admins, owners, classes } = model.groups ?? {};
-  const { groups } = preset;
   const everyEntry = {
     uuid: model.uuid ?? preset.uuid,
     modifiedAt: model.modifiedAt ?? preset.modifiedAt,
     ...(preset.hasAssertions && { hasAssertions: true as const }),
   };
   return {
-    users: {
-      ...everyEntry,
-      ...buildEntries('users', model, preset, baseDn),
-      disabled: model.users?.disabled ?? preset.users.disabled,
-      rules: [],
-      ...memberOfIn(model, preset),
-      ...(model.users?.photoStamp !== undefined && { photoStamp: [model.users.photoStamp].flat() }),
-    },
+    users: { ...everyEntry, ...buildEntries('users', model, preset, baseDn), ...buildUsers(model, preset) },
     groups: {
       ...everyEntry,
       ...buildEntries('groups', model, preset, baseDn),
-      disabled: null,
-      rules: [],
-      memberRules: [],
-      members: roleOf(members, groups.members),
-      admins: roleOf(admins, groups.admins),
-      owners: roleOf(owners, groups.owners),
-      classes: classes === undefined ? groups.classes : [classes].flat(),
-      ...newGroupsIn(preset),
+      ...buildGroups(model, preset),
     },
   };
 }
 
-function newGroupsIn({ groups: { mayBeEmpty, namingAttribute } }: Preset) {
-  return { ...(mayBeEmpty && { mayBeEmpty }), ...(namingAttribute !== undefined && { namingAttribute }) };
+function buildUsers({ users = {}, visibility }: Model, preset: Preset) {
+  const memberOf = users.memberOf ?? preset.users.memberOf ?? [];
+  return {
+    disabled: users.disabled ?? preset.users.disabled,
+    rules: visibility?.users ?? [],
+    ...(memberOf.length > 0 && { memberOf }),
+    ...(users.photoStamp !== undefined && { photoStamp: users.photoStamp }),
+  };
 }
 
-function memberOfIn({ users }: Model, preset: Preset): Pick<DirectoryMapping['users'], 'memberOf'> {
-  const memberOf = [users?.memberOf ?? preset.users.memberOf ?? []].flat();
-  return memberOf.length === 0 ? {} : { memberOf };
+function buildGroups({ groups = {}, visibility }: Model, { groups: preset }: Preset) {
+  const { mayBeEmpty, namingAttribute } = preset;
+  return {
+    disabled: null,
+    rules: visibility?.groups ?? [],
+    memberRules: visibility?.members ?? [],
+    members: roleOf(groups.members, preset.members),
+    admins: roleOf(groups.admins, preset.admins),
+    owners: roleOf(groups.owners, preset.owners),
+    classes: groups.classes ?? preset.classes,
+    ...(mayBeEmpty && { mayBeEmpty }),
+    ...(namingAttribute !== undefined && { namingAttribute }),
+  };
 }
 
 type Entries = Pick<EntryMapping, 'bases' | 'filter' | 'createdAt' | 'id' | 'name' | 'fields'>;
@@ -87,56 +80,41 @@ type Entries = Pick<EntryMapping, 'bases' | 'filter' | 'createdAt' | 'id' | 'nam
 function buildEntries(
   kind: 'users' | 'groups',
   model: Model,
-  { createdAt, [kind]: preset }: Preset,
+  { [kind]: preset }: Preset,
   baseDn: string,
 ): Entries {
-  const entries = model[kind] ?? {};
-  const fields = resolveFields([...BUILT_IN_FIELDS[kind], ...ownDefinitions(kind, model)], {
-    ...(createdAt !== undefined && { createdAt: [createdAt] }),
+  const { base = [preset.base], filter = preset.filter, id, name, fields: named = {} } = model[kind] ?? {};
+  const listOf = (attribute: string | undefined) => (attribute === undefined ? undefined : [attribute]);
+  const written = Object.entries({ createdAt: listOf(model.createdAt), id: listOf(id), name, ...named });
+  const own = written.flatMap(([each, field]) =>
+    field !== undefined && isCustom(field) ? [definitionOf(kind, each, field)] : [],
+  );
+  const ofBuiltIn = written.flatMap(([each, field]) =>
+    field === undefined || isCustom(field) ? [] : [[each, field] as const],
+  );
+  const fields = resolveFields([...BUILT_IN_FIELDS[kind], ...own], {
     ...preset.attributes,
-    ...attributesIn(kind, model),
+    ...Object.fromEntries(ofBuiltIn),
   });
+  const attributesOf = (wanted: string) => fields.find((field) => field.name === wanted)?.attributes ?? [];
   return {
-    bases: [entries.base ?? preset.base]
-      .flat()
-      .map((base) => (base.trim() === '' ? baseDn : `${base},${baseDn}`)),
-    filter: entries.filter ?? preset.filter,
-    createdAt: attributesOf(fields, 'createdAt')[0] ?? '',
-    id: attributesOf(fields, 'id')[0] ?? '',
-    name: attributesOf(fields, 'name'),
+    bases: base.map((each) => (each.trim() === '' ? baseDn : `${each},${baseDn}`)),
+    filter,
+    createdAt: attributesOf('createdAt')[0] ?? '',
+    id: attributesOf('id')[0] ?? '',
+    name: attributesOf('name'),
     fields,
   };
 }
 
-/** The attributes of built-in fields that the model names. */
-function attributesIn(kind: 'users' | 'groups', model: Model): Record<string, readonly string[]> {
-  const { id, name, fields = {} } = model[kind] ?? {};
-  const named = Object.entries({ id, name, createdAt: model.createdAt, ...fields });
-  return Object.fromEntries(
-    named.flatMap(([field, value]) =>
-      value === undefined || isCustom(value) ? [] : [[field, [value].flat()] as const],
-    ),
-  );
-}
-
-function ownDefinitions(kind: 'users' | 'groups', model: Model) {
-  return Object.entries(model[kind]?.fields ?? {}).flatMap(([name, field]) =>
-    isCustom(field) ? [definitionOf(kind, name, field)] : [],
-  );
-}
-
-function attributesOf(fields: readonly Field[], name: string): readonly string[] {
-  return fields.find((field) => field.name === name)?.attributes ?? [];
-}
-
-function roleOf(written: WrittenRole | undefined, preset: RoleMapping): RoleMapping {
+function roleOf(written: RoleMapping | undefined, preset: RoleMapping): RoleMapping {
   if (written === undefined) return preset;
-  const forms = [written].flat().map(({ attribute, by = 'dn' }) => {
-    const attributes = [attribute].flat();
-    const isSingle = preset.some((form) => form.isSingle && attributes.join() === form.attributes.join());
-    return { attributes, by, ...(isSingle && { isSingle }) };
-  });
-  return forms.filter(({ attributes }) => attributes.length > 0);
+  return written
+    .filter(({ attributes }) => attributes.length > 0)
+    .map(({ attributes, by }) => {
+      const isSingle = preset.some((form) => form.isSingle && attributes.join() === form.attributes.join());
+      return { attributes, by, ...(isSingle && { isSingle }) };
+    });
 }
 
 const READERS: Readonly<Record<ValueType, FieldReader>> = {
@@ -154,18 +132,18 @@ const READERS: Readonly<Record<ValueType, FieldReader>> = {
 const DIGEST_LENGTH = 6;
 
 /** Makes the definition of a field of the model, as the tables of built-in fields have them. */
-export function definitionOf(kind: 'users' | 'groups', name: string, field: CustomField): FieldDefinition {
+function definitionOf(kind: 'users' | 'groups', name: string, field: OwnField): FieldDefinition {
   const { type, description, access, visibleTo, personal, attribute, deprecated } = field;
   return {
     name,
     type,
     description,
-    attributes: [attribute].flat(),
+    attributes: attribute,
     reader: readerOf(field),
     column: null,
     deprecationReason: deprecated,
     match: matchIn(field),
-    storedAs: storedNameOf(name, type, [attribute].flat()),
+    storedAs: storedNameOf(name, type, attribute),
     ...(access !== undefined && { scopes: [access] }),
     ...(visibleTo !== undefined && visibleTo !== 'everyone' && { visibleTo }),
     ...(field.filterable === true && { isFilterable: true }),
@@ -181,25 +159,21 @@ export function definitionOf(kind: 'users' | 'groups', name: string, field: Cust
 }
 
 /** Paths of URLs are case-sensitive in every attribute. Of several attributes, the first counts. */
-export function matchIn({
-  match,
-  type,
-  attribute,
-}: Pick<CustomField, 'match' | 'type' | 'attribute'>): Match {
-  return match ?? (valueTypeOf({ type }) === 'URL' ? 'caseExact' : matchOf([attribute].flat()[0] ?? ''));
+export function matchIn({ match, type, attribute }: Pick<OwnField, 'match' | 'type' | 'attribute'>): Match {
+  return match ?? (valueTypeOf({ type }) === 'URL' ? 'caseExact' : matchOf(attribute[0] ?? ''));
 }
 
 /**
  * The name contains the type and a digest of the attributes. A process with another model takes no value for one of its type,
  * and shows none of another attribute, which can have a narrower audience.
  */
-function storedNameOf(name: string, type: CustomField['type'], attributes: readonly string[]): string {
+function storedNameOf(name: string, type: OwnField['type'], attributes: readonly string[]): string {
   const digest = createHash('sha256').update(attributes.join(' ').toLowerCase()).digest('base64url');
   return `${name}:${type}:${digest.slice(0, DIGEST_LENGTH)}`;
 }
 
 /** A value that an index holds is a line: longer texts do not fit into it. */
-function readerOf(field: CustomField): FieldReader {
+function readerOf(field: OwnField): FieldReader {
   if (field.type === '[String!]!') return 'lines';
   if (field.type === 'String' && (field.filterable === true || field.searchable === true)) return 'line';
   return READERS[valueTypeOf(field)];

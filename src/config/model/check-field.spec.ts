@@ -38,7 +38,7 @@ describe('how values are compared', () => {
     ['x-unknown', 'String', 'caseIgnore'],
     ['url', 'URL', 'caseExact'],
   ] as const)('is by default that of the attribute: %s, %s: %s', (attribute, type, match) => {
-    expect(matchIn({ attribute, type })).toBe(match);
+    expect(matchIn({ attribute: [attribute], type })).toBe(match);
     expect(matchIn({ attribute: [attribute, 'sn'], type })).toBe(match);
   });
 

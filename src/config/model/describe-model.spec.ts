@@ -25,7 +25,7 @@ scopes: {contact: Phone numbers.}
         '    email: mail # preset openldap',
         `      type: String # ${file}:4`,
         `  contact: Phone numbers. # ${file}:5`,
-        '    by: dn # preset openldap',
+        '  members: [{attribute: member, by: dn}] # preset openldap',
       ]),
     );
   });
@@ -50,8 +50,8 @@ scopes: {contact: Phone numbers.}
         '    photo: [thumbnailPhoto, jpegPhoto] # preset samba',
         '  disabled: (userAccountControl:1.2.840.113556.1.4.803:=2) # preset samba',
         '  memberOf: primaryGroupID # preset samba',
-        '    attribute: [] # preset samba',
-        '    attribute: managedBy # preset samba',
+        '  admins: [{attribute: [], by: dn}] # preset samba',
+        '  owners: [{attribute: managedBy, by: dn}] # preset samba',
       ]),
     );
   });

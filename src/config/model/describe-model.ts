@@ -1,11 +1,11 @@
-import { Document, isCollection, isMap, type Node, type Pair, type YAMLMap } from 'yaml';
+import { Document, isCollection, isMap, type Node, type YAMLMap } from 'yaml';
+import { ownScopes } from '../scopes.js';
 import { buildMapping, buildScopes, mappableFields } from './build-mapping.js';
 import type { EntryMapping, RoleMapping } from './mapping.js';
-import { type Path, valueAt } from './yaml-file.js';
-import type { Model, WrittenRole } from './model.schema.js';
+import type { Model } from './model.schema.js';
 import { DEFAULT_PRESET, type PresetName } from './presets/presets.js';
 import { NO_MODEL, type ReadModel, readModel } from './read-model.js';
-import { ownScopes } from '../scopes.js';
+import { type Path, valueAt } from './yaml-file.js';
 
 /**
  * Writes the effective model as a model file, in which a comment says where each value comes from.
@@ -13,14 +13,19 @@ import { ownScopes } from '../scopes.js';
  */
 export function describeModel(file: string | null, recognized: PresetName | null = null): string {
   const read = file === null ? NO_MODEL : readModel(file);
-  const model = { ...read.model, server: read.model.server ?? recognized ?? undefined };
-  const document = new Document(effectiveModel(model));
-  const isRecognized = recognized !== null && read.model.server === undefined;
-  annotate(document.contents, [], (path) =>
-    isRecognized && path[0] === 'server' ? 'recognized' : originOf(path, { ...read, model }, file),
-  );
+  const server = read.model.server ?? recognized ?? DEFAULT_PRESET;
+  const document = new Document(inShort(effectiveModel({ ...read.model, server })));
+  annotate(document.contents, [], (path) => {
+    if (isIn(read, path)) return `${file ?? ''}:${read.yaml?.placeOf(path, 'key').line ?? 1}`;
+    if (path[0] !== 'server') return `preset ${server}`;
+    return recognized === null ? 'default' : 'recognized';
+  });
   document.commentBefore = headOf(file);
   return document.toString({ lineWidth: 0, flowCollectionPadding: false });
+}
+
+function isIn({ yaml }: ReadModel, path: Path): boolean {
+  return valueAt(yaml?.value, path) !== undefined;
 }
 
 function headOf(file: string | null): string {
@@ -35,31 +40,28 @@ function headOf(file: string | null): string {
 /** All values, with the defaults of the preset. Bases are relative to the base DN, as in a file. */
 function effectiveModel(model: Model): object {
   const { users, groups } = buildMapping(model, '');
+  const scopes = ownScopes(buildScopes(model)).map(({ name, description }) => [name, description] as const);
   return {
-    server: model.server ?? DEFAULT_PRESET,
-    ...(model.follow !== undefined && { follow: model.follow }),
+    server: model.server,
+    follow: model.follow,
     uuid: users.uuid,
     createdAt: users.createdAt,
     modifiedAt: users.modifiedAt,
     users: {
       ...describeEntries('users', users, model),
-      ...(users.disabled !== null && { disabled: users.disabled }),
+      disabled: users.disabled ?? undefined,
       // An empty list replaces that of the preset.
-      ...((users.memberOf ?? model.users?.memberOf) !== undefined && {
-        memberOf: oneOrList(users.memberOf ?? []),
-      }),
-      ...(users.photoStamp !== undefined && { photoStamp: oneOrList(users.photoStamp) }),
+      memberOf: users.memberOf ?? model.users?.memberOf,
+      photoStamp: users.photoStamp,
     },
     groups: {
       ...describeEntries('groups', groups, model),
-      members: describeRole(groups.members, model.groups?.members),
-      admins: describeRole(groups.admins, model.groups?.admins),
-      owners: describeRole(groups.owners, model.groups?.owners),
-      classes: oneOrList(groups.classes),
+      members: describeRole(groups.members),
+      admins: describeRole(groups.admins),
+      owners: describeRole(groups.owners),
+      classes: groups.classes,
     },
-    scopes: Object.fromEntries(
-      ownScopes(buildScopes(model)).map(({ name, description }) => [name, description]),
-    ),
+    scopes: Object.fromEntries(scopes),
     visibility: model.visibility ?? {},
   };
 }
@@ -70,46 +72,41 @@ function describeEntries(
   model: Model,
 ) {
   const builtIn = mappableFields(kind).map(
-    (each) => [each, oneOrList(fields.find((field) => field.name === each)?.attributes ?? [])] as const,
+    (each) => [each, fields.find((field) => field.name === each)?.attributes ?? []] as const,
   );
   return {
-    base: oneOrList(bases.map((base) => base.replace(/,$/, ''))),
+    base: bases.map((base) => base.replace(/,$/, '')),
     filter,
     id,
-    name: oneOrList(name),
+    name,
     fields: { ...Object.fromEntries(builtIn), ...model[kind]?.fields },
   };
 }
 
-/** A list only where the file has one, or several forms need it. */
-function describeRole(role: RoleMapping, written: WrittenRole | undefined): object {
-  const forms = role.map(({ attributes, by }) => ({ attribute: oneOrList(attributes), by }));
-  const [first = { attribute: [], by: 'dn' }] = forms;
-  return forms.length > 1 || (forms.length === 1 && Array.isArray(written)) ? forms : first;
+function describeRole(role: RoleMapping): readonly object[] {
+  return role.length === 0
+    ? [{ attribute: [], by: 'dn' }]
+    : role.map(({ attributes, by }) => ({ attribute: attributes, by }));
 }
 
-function oneOrList(values: readonly string[]): string | readonly string[] {
-  return values.length === 1 ? (values[0] ?? '') : values;
-}
-
-function originOf(path: Path, { model, yaml }: ReadModel, file: string | null): string {
-  if (yaml !== null && valueAt(yaml.value, path) !== undefined)
-    return `${file ?? ''}:${yaml.placeOfKey(path).line}`;
-  return path[0] === 'server' ? 'default' : `preset ${model.server ?? DEFAULT_PRESET}`;
+/** Leaves out what is undefined, and writes a list of one text as that text. */
+function inShort(model: object): unknown {
+  const text = JSON.stringify(model, (_key, value: unknown) =>
+    Array.isArray(value) && value.length === 1 && typeof value[0] === 'string' ? value[0] : value,
+  );
+  return JSON.parse(text);
 }
 
 /** Adds a comment to each value that is not a map of others. Short lists are on one line. */
-function annotate(node: unknown, path: Path, originOfPath: (path: Path) => string): void {
+function annotate(node: unknown, path: Path, originOf: (path: Path) => string): void {
   if (!isMap(node)) return;
-  for (const pair of (node as YAMLMap<unknown, Node>).items as Pair<{ value: string }, Node>[]) {
-    const inner = [...path, pair.key.value];
-    const { value } = pair;
-    if (isMap(value) && value.items.length > 0) {
-      annotate(value, inner, originOfPath);
-      continue;
+  for (const { key, value } of (node as YAMLMap<{ value: string }, Node>).items) {
+    const inner = [...path, key.value];
+    if (isMap(value)) {
+      annotate(value, inner, originOf);
+    } else if (value !== null) {
+      if (isCollection(value)) value.flow = true;
+      value.comment = ` ${originOf(inner)}`;
     }
-    if (isCollection(value)) value.flow = true;
-    if (value !== null && !(isMap(value) && value.items.length === 0))
-      value.comment = ` ${originOfPath(inner)}`;
   }
 }

@@ -27,7 +27,7 @@ describe('the problems of a model file', () => {
     if (isRoot) process.seteuid?.(65_534);
     try {
       expect(readModel(file).problems).toEqual([
-        `DIRECTORY_MODEL names a file that cannot be read (EACCES): ${file}. Write the path of a YAML file that the user of the service can read.`,
+        `DIRECTORY_MODEL names a file that cannot be read (EACCES): ${file}. Write the path of a YAML file in UTF-8.`,
       ]);
     } finally {
       if (isRoot) process.seteuid?.(0);
@@ -56,25 +56,13 @@ visibility: {bypass: valueOf, users: {__proto__: []}}
 `;
     const found = problemsIn(yaml);
     expect(found.map((each) => each.split(' ')[0]).sort()).toEqual(
-      [
-        '2:1',
-        '3:1',
-        '5:3',
-        '6:3',
-        '7:7',
-        '8:12',
-        '8:27',
-        '8:98',
-        '9:10',
-        '9:24',
-        '10:22',
-        '10:38',
-        '10:39',
-      ].sort(),
+      ['2:1', '3:1', '5:3', '6:3', '7:7', '8:27', '8:98', '9:24', '10:22', '10:38'].sort(),
     );
-    expect(found).toContainEqual(expect.stringMatching(/^3:1 «constructor» is not a key of the model\. /));
+    expect(found).toContainEqual(expect.stringMatching(/^3:1 «constructor» in the file is unknown\. /));
     expect(found).toContainEqual(
-      expect.stringMatching(/^9:24 «hasOwnProperty» in scopes is a name of JavaScript/),
+      expect.stringMatching(
+        /^9:24 «hasOwnProperty» in scopes is a built-in scope, one of OpenID Connect, or a name of JavaScript/,
+      ),
     );
   });
 
@@ -86,7 +74,7 @@ visibility: {bypass: valueOf, users: {__proto__: []}}
     };
     expect(listed(keys(100))).toHaveLength(100);
     expect(listed(keys(101)).slice(100)).toEqual([': 1 more problem.']);
-    expect(listed(keys(30_000)).slice(100)).toEqual([': 29900 more problems.']);
+    expect(listed(keys(10_000)).slice(100)).toEqual([': 9900 more problems.']);
     expect(listed(`${keys(5000)}\nusers: {id: 3}\nscopes: {read: x, read: 3}`).slice(100)).toEqual([
       ': 4903 more problems.',
     ]);
@@ -96,13 +84,9 @@ visibility: {bypass: valueOf, users: {__proto__: []}}
     [
       'a base twice, in another spelling',
       'groups: {base: [ou=clubs, OU = Clubs]}',
-      /^1:27 groups\.base\.1 is the same DN as a base before it\. Keep one of them$/,
+      /^1:16 groups\.base has the same DN twice\. Keep one of them$/,
     ],
-    [
-      'the base DN twice',
-      'users: {base: ["", " "]}',
-      /^1:20 users\.base\.1 is the same DN as a base before it/,
-    ],
+    ['the base DN twice', 'users: {base: ["", " "]}', /^1:15 users\.base has the same DN twice/],
     [
       'an object class that is none',
       'groups: {classes: ["a b"]}',
@@ -111,7 +95,7 @@ visibility: {bypass: valueOf, users: {__proto__: []}}
     [
       'a bypass with a typing error',
       'scopes: {confidential: Hidden people.}\nvisibility: {bypass: confidentail}',
-      /^2:22 The scope «confidentail» does not exist\. Did you mean confidential\? Otherwise declare it/,
+      /^2:22 The scope «confidentail» does not exist\. Did you mean confidential\?$/,
     ],
     ...['profile', 'read', 'directory', 'write'].map((scope): [string, string, RegExp] => [
       `the bypass of a built-in scope, ${scope}`,

@@ -125,17 +125,6 @@ export function markOfRules(number: number): string {
   return number === 0 ? '' : `.${number}`;
 }
 
-/** Adds the rules of visibility, which are stored with the entries that they match. */
-export function withRules(
-  { users, groups }: DirectoryMapping,
-  visibility: VisibilityConfig,
-): DirectoryMapping {
-  return {
-    users: { ...users, rules: visibility.users },
-    groups: { ...groups, rules: visibility.groups, memberRules: visibility.members },
-  };
-}
-
 type Roles = Pick<DirectoryMapping['groups'], 'members' | 'admins' | 'owners'>;
 
 /** The forms in which groups name members, admins and owners. */

@@ -128,22 +128,22 @@ describe('the problems of a model file', () => {
       'users:\n  id: uid\n  id: cn\n',
       /^3:3 The key «id» occurs twice\. Keep one of them$/,
     ],
-    ['an alias without an anchor', 'users: *x', /^1:8 An alias names no anchor before it/],
-    ['no map', '[]', /^1:1 the model is not a map/],
     [
-      'an unknown key',
-      'users:\n  filtr: (a=b)',
-      /^2:3 «filtr» is not a key of users\. Did you mean filter\?$/,
+      'an alias without an anchor',
+      'users: *x',
+      /^1:8 Unresolved alias \(the anchor must be set before the alias\): x\. Write the values out$/,
     ],
+    ['no map', '[]', /^1:1 the file is not a map/],
+    ['an unknown key', 'users:\n  filtr: (a=b)', /^2:3 «filtr» in users is unknown\. Did you mean filter\?$/],
     [
       'another unknown key',
       'zebra: 1',
-      /^1:1 «zebra» is not a key of the model\. Remove it: the keys here are server, /,
+      /^1:1 «zebra» in the file is unknown\. Remove it: the keys here are server, /,
     ],
     [
       'a key of a field',
       'users: {fields: {own: {atribute: x}}}',
-      /«atribute» is not a key of users\.fields\.own\. Did you mean attribute\?/,
+      /«atribute» in users\.fields\.own is unknown\. Did you mean attribute\?/,
     ],
     [
       'an unknown preset',
@@ -196,12 +196,12 @@ describe('the problems of a model file', () => {
     [
       'two forms with the same names',
       'groups: {owners: [{attribute: owner}, {attribute: managedBy, by: dn}]}',
-      /^1:66 groups\.owners\.1\.by is dn in two forms\. Write one with a list of attributes$/,
+      /^1:18 groups\.owners has two forms with the same by\. Write one with a list of attributes$/,
     ],
     [
       'an attribute in two forms',
       'groups: {members: [{attribute: member}, {attribute: [memberUid, Member], by: id}]}',
-      /^1:53 groups\.members\.1\.attribute reads «member» in two ways\. Keep the form that fits its values$/,
+      /^1:19 groups\.members reads an attribute in two ways\. Keep the form that fits its values$/,
     ],
     [
       'credentials in a form',
@@ -227,12 +227,12 @@ describe('the problems of a model file', () => {
     [
       'a built-in scope',
       'scopes: {read: Reads.}',
-      /^1:10 «read» in scopes is a built-in scope\. Choose another name$/,
+      /^1:10 «read» in scopes is a built-in scope, one of .*\. Choose another name$/,
     ],
     [
       'a scope of OpenID Connect',
       'scopes: {email: Reads.}',
-      /^1:10 «email» in scopes is a scope of OpenID Connect/,
+      /^1:10 «email» in scopes is a built-in scope, one of OpenID Connect/,
     ],
     [
       'a scope with a space',
@@ -270,7 +270,7 @@ describe('the problems of a model file', () => {
       'users: {fields: {id: uid}}',
       /^1:18 «id» is not read from an attribute by fields/,
     ],
-    ['a built-in field with a typing error', 'users: {fields: {emial: mail}}', /did you mean email\?$/],
+    ['a built-in field with a typing error', 'users: {fields: {emial: mail}}', /Did you mean email\?$/],
     [
       'a custom field that is too short',
       'users: {fields: {phone: telephoneNumber}}',
@@ -281,7 +281,6 @@ describe('the problems of a model file', () => {
       'users: {fields: {own: {attribute: x, type: Int}}}',
       /^1:23 users\.fields\.own\.description is missing\. Add it$/,
     ],
-    ['a reserved prototype', 'users: {fields: {__proto__: cn}}', /^1:18 The key «__proto__» is reserved/],
   ])('include %s', (_, yaml, expected) => {
     expect(problemsIn(yaml)).toContainEqual(expect.stringMatching(expected));
   });
@@ -379,11 +378,11 @@ scopes: {read: Reads.}
       index === 0 ? 'a0: &a0 [x, x]' : `a${index}: &a${index} [${`*a${index - 1},`.repeat(9)}]`,
     );
     expect(problemsIn(anchors.join('\n'))).toEqual([
-      expect.stringMatching(/^2:10 .* the aliases stand for too many values\. Write the values out$/),
+      expect.stringMatching(/^2:10 Excessive alias count .*\. Write the values out$/),
     ]);
-    expect(problemsIn('a: &x [*x]')).toEqual([expect.stringMatching(/«a» is not a key/)]);
-    expect(problemsIn(Array.from({ length: 30_000 }, (_, index) => `k${index}: 1`).join('\n')).length).toBe(
-      100,
+    expect(problemsIn('a: &x [*x]')).toEqual([expect.stringMatching(/«a» in the file is unknown/)]);
+    expect(problemsIn(Array.from({ length: 10_000 }, (_, index) => `k${index}: 1`).join('\n'))).toHaveLength(
+      10_000,
     );
     expect(problemsIn(`users: ${'['.repeat(40_000)}`).length).toBeGreaterThan(0);
   });

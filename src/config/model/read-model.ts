@@ -7,13 +7,12 @@ import {
 } from '../../ldap/filter/filter.js';
 import { BUILT_IN_SCOPES } from '../scopes.js';
 import { BUILT_IN_FIELDS, buildMapping, mappableFields } from './build-mapping.js';
-import { memberAttributesOf } from './mapping.js';
-import { type CustomField, isCustom, MODEL, type Model } from './model.schema.js';
+import { type DirectoryMapping, hasRules, memberAttributesOf } from './mapping.js';
+import { isCustom, MODEL, type Model, type OwnField } from './model.schema.js';
 import { DEFAULT_PRESET, PRESET_NAMES, type PresetName } from './presets/presets.js';
 import {
-  type CheckedFile,
   checkShape,
-  closestTo,
+  didYouMean,
   type FileProblem,
   type Path,
   quote,
@@ -35,38 +34,50 @@ export const NO_MODEL: ReadModel = { model: {}, yaml: null, problems: [] };
 
 /**
  * Reads and checks a model file. The model of a file with problems is what remains without them.
- * @param preset the preset that applies if the model names no kind of server; null: it is not known yet
+ * @param isOfFile whether the directory is a file, for which no server evaluates filters
  */
-export function readModel(file: string, preset: PresetName | null = null): ReadModel {
-  const { checked, problems } = readYaml('DIRECTORY_MODEL', file, (text) => checkModel(text, preset));
+export function readModel(file: string, isOfFile = false): ReadModel {
+  const preset = isOfFile ? DEFAULT_PRESET : null;
+  const check = (text: string) => checkModel(text, preset, isOfFile);
+  const { checked, problems } = readYaml('DIRECTORY_MODEL', file, check);
   return { ...NO_MODEL, ...checked, problems };
 }
 
-/** Checks the text of a model file. */
-export function checkModel(
-  text: string,
-  preset: PresetName | null = null,
-): CheckedFile & { readonly model: Model; readonly yaml: YamlFile } {
+/**
+ * Checks the text of a model file.
+ * @param preset the preset that applies if the model names no kind of server; null: it is not known yet
+ */
+export function checkModel(text: string, preset: PresetName | null = null, isOfFile = false) {
   const yaml = new YamlFile(text);
-  const { shape: model, problems, more } = checkShape(yaml, MODEL, { whole: 'the model', nothing: {} });
-  return { model, yaml, problems: [...problems, ...checkMeaning(model, yaml, preset)], more };
+  const { shape, problems } = checkShape(yaml, MODEL);
+  const model = shape ?? {};
+  // A declaration that is invalid is a problem of its own, and not one of each place that uses it.
+  const declared = Object.keys(valueAt(yaml.value, ['scopes']) ?? {});
+  const found = [
+    ...KINDS.flatMap((kind) => findWrongFields(kind, model)),
+    ...findWrongReverses(model),
+    ...findUnknownScopes(model, declared),
+    ...findConflicts(model, preset),
+    ...(isOfFile ? KINDS.flatMap((kind) => findServerFilters(kind, model)) : []),
+  ].map(([path, cause]): FileProblem => {
+    const isField = path[1] === 'fields' && path.length === 3;
+    return { ...yaml.placeOf(path, isField ? 'key' : 'value'), text: cause };
+  });
+  return { model, yaml, problems: [...problems, ...found] };
 }
 
-/** Returns the problems of filters that only a server can evaluate, for a directory in a file. */
-export function findServerFilters({ model, yaml }: ReadModel, file: string): string[] {
-  return (['users', 'groups'] as const).flatMap((kind) => {
-    const { filter } = model[kind] ?? {};
-    const place = yaml?.placeOfValue([kind, 'filter']);
-    if (filter === undefined || place === undefined) return [];
-    try {
-      compileFilter(filter);
-      return [];
-    } catch (error) {
-      if (!(error instanceof InvalidFilterError)) throw error;
-      const cure = 'Write a filter by the values of an entry, because DIRECTORY_URL names a file';
-      return [`${file}:${place.line}:${place.column}: ${kind}.filter is an ${error.message}. ${cure}.`];
-    }
-  });
+type Found = readonly [path: Path, text: string];
+
+/** The filters that only a server can evaluate. */
+function findServerFilters(kind: Kind, model: Model): Found[] {
+  try {
+    compileFilter(model[kind]?.filter ?? '(objectClass=*)');
+    return [];
+  } catch (error) {
+    if (!(error instanceof InvalidFilterError)) throw error;
+    const cure = 'Write a filter by the values of an entry, because DIRECTORY_URL names a file';
+    return [[[kind, 'filter'], `${kind}.filter is an ${error.message}. ${cure}`]];
+  }
 }
 
 const MOST_FIELDS = 100;
@@ -97,25 +108,6 @@ export function isReserved(kind: Kind, name: string): boolean {
   return RESERVED[kind].has(name) || name in Object.prototype;
 }
 
-/**
- * Finds what is wrong between values that are valid one by one.
- * @param preset that of the server if the model names none. Null: it is not known yet
- */
-function checkMeaning(model: Model, file: YamlFile, preset: PresetName | null): FileProblem[] {
-  const atKey = (path: Path, text: string) => ({ ...file.placeOfKey(path), text });
-  const atValue = (path: Path, text: string) => ({ ...file.placeOfValue(path), text });
-  // A declaration that is invalid is a problem of its own, and not one of each place that uses it.
-  const declared = Object.keys(valueAt(file.value, ['scopes']) ?? {});
-  return [
-    ...KINDS.flatMap((kind) => findWrongFields(kind, model).map(([path, text]) => atKey(path, text))),
-    ...findWrongReverses(model).map(([path, text]) => atValue(path, text)),
-    ...findUnknownScopes(model, declared).map(([path, text]) => atValue(path, text)),
-    ...findConflictsNow(model, preset).map(([path, text]) => atKey(path, text)),
-  ];
-}
-
-type Found = readonly [path: Path, text: string];
-
 const A_RESERVED_NAME = 'is a name of the built-in schema or of the service. Choose another name';
 
 function findWrongFields(kind: Kind, model: Model): Found[] {
@@ -129,26 +121,21 @@ function findWrongFields(kind: Kind, model: Model): Found[] {
   return own > MOST_FIELDS ? [tooMany, ...wrong] : wrong;
 }
 
-function faultOfField(kind: Kind, name: string, field: CustomField | string | string[]): string | null {
+function faultOfField(kind: Kind, name: string, field: OwnField | readonly string[]): string | null {
   const mappable = mappableFields(kind);
-  const isMappable = mappable.includes(name);
   if (isCustom(field)) {
     // A built-in field has no options, but one of its own can have them.
-    const attributes = [field.attribute].flat();
-    const short = `${name}: ${attributes.length === 1 ? (attributes[0] ?? '') : `[${attributes.join(', ')}]`}`;
-    if (isMappable)
-      return `is a built-in field of ${kind}. Write only the attribute that it is read from: ${short}. For other keys, declare a custom field with another name`;
+    if (mappable.includes(name))
+      return `is a built-in field of ${kind}. Write only the attribute that it is read from: ${name}: ${field.attribute.join(', ')}. For other keys, declare a custom field with another name`;
     return isReserved(kind, name) ? A_RESERVED_NAME : null;
   }
-  if (isMappable) return null;
+  if (mappable.includes(name)) return null;
   if (isReserved(kind, name))
     return `is not read from an attribute by fields. Remove it, or use the key of ${kind} or of the model`;
-  const closest = closestTo(name, mappable);
-  const meant = closest === null ? '' : `. Or did you mean ${closest}?`;
-  return `is a custom field, and needs more. Write {attribute, type, description}${meant}`;
+  return `is a custom field, and needs more. Write {attribute, type, description}. ${didYouMean(name, mappable, 'The name is not that of a built-in field')}`;
 }
 
-function customFieldsOf(model: Model): { path: [Kind, string, string]; field: CustomField }[] {
+function customFieldsOf(model: Model): { path: [Kind, string, string]; field: OwnField }[] {
   return KINDS.flatMap((kind) =>
     Object.entries(model[kind]?.fields ?? {}).flatMap(([name, field]) =>
       isCustom(field) ? [{ path: [kind, 'fields', name] as [Kind, string, string], field }] : [],
@@ -176,11 +163,8 @@ function findWrongReverses(model: Model): Found[] {
 /** @param declared the scopes of the file */
 function findUnknownScopes(model: Model, declared: readonly string[]): Found[] {
   const builtIn: readonly string[] = BUILT_IN_SCOPES.map(({ name }) => name);
-  const explain = (name: string, known: readonly string[]) => {
-    const closest = closestTo(name, known);
-    const cure = closest === null ? 'Declare' : `Did you mean ${closest}? Otherwise declare`;
-    return `The scope ${quote(name)} does not exist. ${cure} it under scopes`;
-  };
+  const explain = (name: string, known: readonly string[]) =>
+    `The scope ${quote(name)} does not exist. ${didYouMean(name, known, 'Declare it under scopes')}`;
   const known = [...builtIn, ...declared];
   const ofFields = customFieldsOf(model).flatMap(({ path, field: { access } }): Found[] =>
     access === undefined || known.includes(access) ? [] : [[[...path, 'access'], explain(access, known)]],
@@ -194,7 +178,6 @@ function findUnknownScopes(model: Model, declared: readonly string[]): Found[] {
   return [...ofFields, [['visibility', 'bypass'], text]];
 }
 
-const MEMBERSHIPS = 'memberships';
 /** Attributes by which directory servers name the members of groups, or the groups of an entry, also if no mapping reads them. */
 const MEMBERSHIP_ATTRIBUTES = [
   ...['member', 'uniqueMember', 'memberUid', 'roleOccupant', 'equivalentToMe'],
@@ -202,100 +185,83 @@ const MEMBERSHIP_ATTRIBUTES = [
   ...['msDS-MemberOfTransitive', 'msDS-MemberTransitive', 'tokenGroups', 'tokenGroupsGlobalAndUniversal'],
 ];
 
-/** Without a known server, only conflicts with every preset count. */
-function findConflictsNow(model: Model, preset: PresetName | null): Found[] {
+/** Finds the conflicts with the preset of the server. While none is known, only those with every preset count. */
+function findConflicts(model: Model, preset: PresetName | null): Found[] {
   const server = model.server ?? preset;
-  if (server !== null) return findConflicts(model, server);
-  const found = findConflicts(model, DEFAULT_PRESET);
-  if (found.length === 0) return found;
-  const ofPresets = PRESET_NAMES.map(
-    (each) => new Set(findConflicts(model, each).map((conflict) => JSON.stringify(conflict))),
+  const [first = [], ...others] = (server === null ? PRESET_NAMES : [server]).map((each) =>
+    findConflictsWith({ ...model, server: each }),
   );
-  return found.filter((conflict) => ofPresets.every((known) => known.has(JSON.stringify(conflict))));
-}
-
-/** Describes the conflicts of a model with the preset of a server that was recognized, each with its line and column. */
-export function describeConflicts(model: Model, modelText: string | null, server: PresetName): string[] {
-  const conflicts = findConflicts(model, server);
-  if (conflicts.length === 0) return [];
-  const file = new YamlFile(modelText ?? '');
-  return conflicts.map(([path, text]) => {
-    const { line, column } = file.placeOfKey(path);
-    return `${line}:${column}: ${text}. The server is of the kind ${server}`;
-  });
+  const isIn = (conflict: Found, found: readonly Found[]) =>
+    found.some((each) => JSON.stringify(each) === JSON.stringify(conflict));
+  return first.filter((conflict) => others.every((found) => isIn(conflict, found)));
 }
 
 /** Fields that conflict with another use of their attribute: by their previews, or because they show who belongs to a group. */
-function findConflicts(model: Model, server: PresetName): Found[] {
-  const mapping = buildMapping({ ...model, server }, '');
+function findConflictsWith(model: Model): Found[] {
+  const mapping = buildMapping(model, '');
   return KINDS.flatMap((kind) => {
-    const written = new Set(Object.keys(model[kind]?.fields ?? {}));
+    const written = Object.keys(model[kind]?.fields ?? {});
     const { fields } = mapping[kind];
-    const uses = usesOf(kind, mapping, model);
-    const effects = fields.filter(isOfModel).flatMap((field): Found[] => {
-      const text = effectOf(field, uses) ?? disclosureOf(field, uses.get(MEMBERSHIPS) ?? [], model);
-      return text === null ? [] : [[[kind, 'fields', field.name], text]];
-    });
-    const conflicts = fields.filter(isChangeable).flatMap((field) =>
-      fields.flatMap((other): Found[] => {
-        const text = conflictOf(field, other, fields.indexOf(other) < fields.indexOf(field));
-        if (text === null) return [];
-        return [[[kind, 'fields', written.has(field.name) ? field.name : other.name], text]];
-      }),
+    const uses = usesOf(kind, mapping);
+    return fields.flatMap((field, index) =>
+      [
+        ...fields.map((other, at) => [other.name, conflictOf(field, other, at < index)] as const),
+        [field.name, effectOf(field, uses)] as const,
+        [field.name, disclosureOf(field, uses[MEMBERSHIPS] ?? [], model, mapping)] as const,
+      ].flatMap(([other, text]): Found[] =>
+        text === null ? [] : [[[kind, 'fields', written.includes(field.name) ? field.name : other], text]],
+      ),
     );
-    return [...conflicts, ...effects];
   });
 }
 
+const MEMBERSHIPS = 'memberships';
+type Uses = Readonly<Record<string, readonly string[]>>;
+
 /** The attributes of what is read from them besides fields. */
-function usesOf(
-  kind: Kind,
-  { users, groups }: ReturnType<typeof buildMapping>,
-  { visibility = {} }: Model,
-): ReadonlyMap<string, readonly string[]> {
+function usesOf(kind: Kind, { users, groups }: DirectoryMapping): Uses {
   const readBy = (filter: string) => attributesOfFilter(parseFilter(filter));
-  const ofRules = (list: 'users' | 'groups' | 'members') =>
-    [`visibility.${list}`, (visibility[list] ?? []).flatMap(({ where }) => readBy(where))] as const;
-  if (kind === 'users')
-    return new Map<string, readonly string[]>([
-      ['the id', [users.id]],
-      ['active', users.disabled === null ? [] : readBy(users.disabled)],
-      [MEMBERSHIPS, users.memberOf ?? []],
-      ofRules('users'),
-    ]);
-  return new Map<string, readonly string[]>([
-    ['the id', [groups.id]],
-    [MEMBERSHIPS, memberAttributesOf(groups)],
-    ofRules('groups'),
-    ofRules('members'),
-  ]);
+  const ofRules = (rules: readonly { where: string }[]) => rules.flatMap(({ where }) => readBy(where));
+  return kind === 'users'
+    ? {
+        'the id': [users.id],
+        active: users.disabled === null ? [] : readBy(users.disabled),
+        [MEMBERSHIPS]: users.memberOf ?? [],
+        'visibility.users': ofRules(users.rules),
+      }
+    : {
+        'the id': [groups.id],
+        [MEMBERSHIPS]: memberAttributesOf(groups),
+        'visibility.groups': ofRules(groups.rules),
+        'visibility.members': ofRules(groups.memberRules),
+      };
 }
 
-function effectOf(field: Field, uses: ReadonlyMap<string, readonly string[]>): string | null {
-  if (!isChangeable(field)) return null;
-  const use = [...uses].find(([, attributes]) => haveCommon(changedBy(field), attributes));
+function effectOf(field: Field, uses: Uses): string | null {
+  if (!isOfModel(field) || !isChangeable(field)) return null;
+  const use = Object.keys(uses).find((each) => haveCommon(changedBy(field), uses[each] ?? []));
   return use === undefined
     ? null
-    : `${quote(field.name)} has previews that would not show their effect on ${use[0]}, which depends on the same attribute. Remove editable, or use another attribute`;
+    : `${quote(field.name)} has previews that would not show their effect on ${use}, which depends on the same attribute. Remove editable, or use another attribute`;
 }
 
 /** Rules of visibility apply to memberships, and not to a field with the values of their attributes. */
 function disclosureOf(
-  { name, attributes, scopes = [] }: Field,
+  field: Field,
   memberships: readonly string[],
-  { visibility = {} }: Model,
+  { visibility }: Model,
+  mapping: DirectoryMapping,
 ): string | null {
-  const { bypass, users = [], groups = [], members = [] } = visibility;
-  const hidesNothing = users.length + groups.length + members.length === 0;
-  const isOfBypass = bypass !== undefined && scopes.includes(bypass);
-  if (hidesNothing || isOfBypass || !haveCommon(attributes, [...MEMBERSHIP_ATTRIBUTES, ...memberships]))
-    return null;
-  return `${quote(name)} would show memberships that visibility hides, because its attribute names them. Set access to the scope of bypass, or use another attribute`;
+  const isOfBypass = visibility?.bypass !== undefined && field.scopes?.includes(visibility.bypass) === true;
+  if (!isOfModel(field) || !hasRules(mapping) || isOfBypass) return null;
+  return haveCommon(field.attributes, [...MEMBERSHIP_ATTRIBUTES, ...memberships])
+    ? `${quote(field.name)} would show memberships that visibility hides, because its attribute names them. Set access to the scope of bypass, or use another attribute`
+    : null;
 }
 
 function conflictOf(field: Field, other: Field, isBefore: boolean): string | null {
   const [name, otherName] = [quote(field.name), quote(other.name)];
-  if (field.name === other.name) return null;
+  if (field.name === other.name || !isChangeable(field)) return null;
   if (isBefore && isChangeable(other) && haveCommon(comparedOf(field, other), comparedOf(other, field)))
     return `${name} and ${otherName} have a common attribute, and previews change both. Remove editable from one of them, or use another attribute`;
   if (!isProtectedMore(other, field) || !haveCommon(changedBy(field), other.attributes)) return null;

@@ -1,18 +1,6 @@
-import { z } from 'zod';
 import type { Field } from '../../common/field.js';
-import {
-  certificates,
-  httpUrl,
-  list,
-  oneOf,
-  resolveFile,
-  SAMPLE_CLIENTS,
-  secret,
-  setting,
-  text,
-  type ValuesOf,
-  yesOrNo,
-} from '../setting.js';
+import { resolveFile, SAMPLE_CLIENTS } from '../paths.js';
+import type { Settings } from '../settings.js';
 
 /** How the access tokens of a provider differ from those of RFC 9068. docs/identity-providers.md shows one of each. */
 export interface TokenRules {
@@ -89,75 +77,7 @@ export function audienceForms(audience: string, provider: ProviderName): string[
   return [audience, uri === undefined ? `api://${id}` : id];
 }
 
-const PROVIDER_NAMES = Object.keys(PROVIDERS) as [ProviderName, ...ProviderName[]];
-const claim = text.max(200, { error: 'must be at most 200 characters' });
-
-/** Settings of the token issuer and of the signatures of URLs. */
-export const AUTH_SETTINGS = {
-  AUTH_URL: setting(
-    httpUrl.optional(),
-    'Issuer of the access tokens. Empty: the embedded identity provider at BASE_URL.',
-  ),
-  AUTH_PROVIDER: setting(
-    text.toLowerCase().pipe(oneOf(PROVIDER_NAMES)).default('generic'),
-    'Kind of the issuer, which decides the defaults of the next four settings (docs/identity-providers.md). generic: RFC 9068.',
-  ),
-  AUTH_TOKEN_TYPE: setting(
-    oneOf(['at+jwt', 'any']).optional(),
-    'Types (typ) of JWTs. at+jwt: access tokens of RFC 9068 only. any: JWT and none too, except tokens of another kind.',
-  ),
-  AUTH_USER_CLAIM: setting(
-    claim.optional(),
-    'Claim that names the user: a name, or a path with dots. Default: sub, or that of AUTH_PROVIDER.',
-  ),
-  AUTH_USER_FIELD: setting(
-    text.optional(),
-    'Field of users with the value of that claim: id, email, uuid, or a filterable field of the model of type String, URL or Int. Default: id, or that of AUTH_PROVIDER.',
-  ),
-  AUTH_SCOPE_CLAIM: setting(
-    claim.optional(),
-    'Claim that has the scopes, such as realm_access.roles: a name, or a path with dots. Default: scope and scp; with entra and zitadel their roles, if a token has neither.',
-  ),
-  AUTH_AUDIENCE: setting(
-    list.optional(),
-    'Audiences (aud) of which access tokens must have one, comma-separated. BASE_URL and the resources below it are accepted, too.',
-  ),
-  AUTH_CA_FILE: setting(
-    certificates.optional(),
-    'PEM file with the certificate authorities of the issuer: for its metadata, keys and introspection. Default: those of Node.js.',
-  ),
-  AUTH_INTROSPECTION_CLIENT_ID: setting(
-    text.optional(),
-    'Client id for the introspection of opaque tokens (RFC 7662).',
-  ),
-  AUTH_INTROSPECTION_CLIENT_SECRET: secret(z.string().optional(), 'Client secret for the introspection.'),
-  AUTH_INTROSPECTION_URL: setting(
-    httpUrl.optional(),
-    'Introspection endpoint. Default: the one in the metadata of the issuer.',
-  ),
-  AUTH_INTROSPECTION_NO_AUDIENCE: setting(
-    yesOrNo,
-    'Accepts introspection answers without aud, if all tokens of the provider are for this service.',
-  ),
-  AUTH_EMBEDDED_CLIENTS: setting(
-    text.default(SAMPLE_CLIENTS),
-    'JSON file with the clients of the embedded identity provider.',
-  ),
-
-  URL_SIGNING_KEYS: secret(
-    list
-      .refine(
-        (keys) =>
-          keys.length > 0 && keys.every((key) => /^[0-9a-f]{64,256}$/i.test(key) && key.length % 2 === 0),
-        {
-          error:
-            'must be keys of at least 32 bytes in hexadecimal, separated by commas (openssl rand -hex 32)',
-        },
-      )
-      .optional(),
-    'Keys for signed URLs in hexadecimal, comma-separated. The first key signs, all keys verify. Empty: generated once and kept in the database.',
-  ),
-};
+export const PROVIDER_NAMES = Object.keys(PROVIDERS) as [ProviderName, ...ProviderName[]];
 
 export type AuthConfig = Readonly<ReturnType<typeof buildAuth>>;
 export type IntrospectionConfig = NonNullable<AuthConfig['introspection']>;
@@ -179,7 +99,7 @@ export function hasSampleClients({ embeddedClients }: AuthConfig): boolean {
 }
 
 /** @param baseUrl base URL of the service, which is the default audience of tokens */
-export function buildAuth(settings: ValuesOf<typeof AUTH_SETTINGS>, baseUrl: string) {
+export function buildAuth(settings: Settings, baseUrl: string) {
   const { AUTH_PROVIDER: provider } = settings;
   const [first = baseUrl, ...more] = settings.AUTH_AUDIENCE ?? [];
   const audiences: readonly [string, ...string[]] = [first, ...more];
@@ -207,7 +127,7 @@ export function buildAuth(settings: ValuesOf<typeof AUTH_SETTINGS>, baseUrl: str
   };
 }
 
-function buildIntrospection(settings: ValuesOf<typeof AUTH_SETTINGS>) {
+function buildIntrospection(settings: Settings) {
   const { AUTH_INTROSPECTION_CLIENT_ID: clientId, AUTH_INTROSPECTION_CLIENT_SECRET: clientSecret } = settings;
   const client = clientId === undefined || clientSecret === undefined ? null : { clientId, clientSecret };
   const url = settings.AUTH_INTROSPECTION_URL ?? null;

@@ -1,38 +1,11 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { parseUrl } from '../../common/url.js';
-import { DEFAULT_DATABASE, integer, resolveFile, secret, setting, text, type ValuesOf } from '../setting.js';
+import { resolveFile } from '../paths.js';
+import type { Settings } from '../settings.js';
 
 const EMBEDDED = 'embedded:';
 
-function isPostgresUrl(value: string): boolean {
-  return /^postgres(ql)?:\/\//.test(value) && parseUrl(value) !== null;
-}
-
-export const DATABASE_SETTINGS = {
-  DATABASE_URL: secret(
-    text
-      .refine((value) => /^embedded:.+/.test(value) || isPostgresUrl(value), {
-        error: 'must be postgres://user:password@host/database or embedded:directory',
-      })
-      .default(`${EMBEDDED}${DEFAULT_DATABASE}`),
-    'Database of the mirror: postgres://user:password@host/database, or embedded:DIRECTORY for a PostgreSQL that the service brings and starts.',
-  ),
-  DATABASE_READ_URL: secret(
-    text.refine(isPostgresUrl, { error: 'must be postgres://user:password@host/database' }).optional(),
-    'Reader endpoint of DATABASE_URL: a standby, or a balancer in front of several. Most queries are read from it.',
-  ),
-  DATABASE_POOL_SIZE: setting(
-    integer(1, 200, 10),
-    'Maximum number of connections to PostgreSQL, and to DATABASE_READ_URL, for requests. Workers share them.',
-  ),
-  DATABASE_TIMEOUT_SECONDS: setting(
-    integer(1, 600, 3),
-    'Maximum duration of a statement of a request. The wait for a connection may take two fifths of it, and a preview twice as long. A shutdown waits 10 seconds for open requests.',
-  ),
-};
-
-export function isEmbedded({ DATABASE_URL }: { readonly DATABASE_URL: string }): boolean {
+export function isEmbedded({ DATABASE_URL }: Settings): boolean {
   return DATABASE_URL.startsWith(EMBEDDED);
 }
 
@@ -46,7 +19,7 @@ export function nameDatabase({
   return `database «${pathname.slice(1)}» at ${host === '' ? 'the local socket' : host}`;
 }
 
-export function buildDatabase(settings: ValuesOf<typeof DATABASE_SETTINGS>, previewPoolSize: number) {
+export function buildDatabase(settings: Settings) {
   const embedded = isEmbedded(settings) ? resolveFile(settings.DATABASE_URL.slice(EMBEDDED.length)) : null;
   return {
     url: embedded === null ? settings.DATABASE_URL : embeddedAddressOf(embedded).url,
@@ -54,7 +27,7 @@ export function buildDatabase(settings: ValuesOf<typeof DATABASE_SETTINGS>, prev
     embedded,
     readUrl: settings.DATABASE_READ_URL ?? null,
     poolSize: settings.DATABASE_POOL_SIZE,
-    previewPoolSize,
+    previewPoolSize: settings.LIMIT_PREVIEWS,
     timeoutSeconds: settings.DATABASE_TIMEOUT_SECONDS,
   };
 }

@@ -1,100 +1,16 @@
-import { z } from 'zod';
-import { parseUrl } from '../../common/url.js';
 import { buildMapping, buildVisibility } from '../model/build-mapping.js';
-import { withRules } from '../model/mapping.js';
-import { baseDn, type Model } from '../model/model.schema.js';
+import type { Model } from '../model/model.schema.js';
 import { DEFAULT_PRESET, type PresetName } from '../model/presets/presets.js';
-import {
-  certificates,
-  integer,
-  readable,
-  resolveFile,
-  SAMPLE_DIRECTORY,
-  SAMPLE_MODEL,
-  secret,
-  setting,
-  text,
-  type ValuesOf,
-  wholeNumber,
-  yesOrNo,
-} from '../setting.js';
+import { resolveFile, SAMPLE_DIRECTORY, SAMPLE_MODEL } from '../paths.js';
+import type { Settings } from '../settings.js';
 
 /** The time within which the guard counts deletions. */
 const GUARD_SECONDS = 600;
-
-function isLdapUrl(value: string): boolean {
-  if (!/^ldaps?:\/\/[^/?#@]+\/?$/i.test(value)) return false;
-  const url = parseUrl(value);
-  return url !== null && url.hostname !== '';
-}
 
 /** Splits the URLs of LDAP servers, which are separated by spaces or commas. */
 export function splitUrls(value: string): string[] {
   return value.split(/[\s,]+/).filter((url) => url !== '');
 }
-
-function areLdapUrls(value: string): boolean {
-  const urls = splitUrls(value);
-  return urls.length > 0 && urls.every(isLdapUrl);
-}
-
-/** Settings of the directory: its servers, its model file, and its synchronization. */
-export const DIRECTORY_SETTINGS = {
-  DIRECTORY_URL: setting(
-    text
-      .refine((value) => /^file:.+/.test(value) || areLdapUrls(value), {
-        error: 'must be ldap://host, ldaps://host, several of these, or file: and the path of an LDIF file',
-      })
-      .default(`file:${SAMPLE_DIRECTORY}`),
-    'LDAP servers of one directory, separated by spaces or commas and tried in order, or file:PATH of an LDIF content file.',
-  ),
-  DIRECTORY_STARTTLS: setting(yesOrNo, 'Encrypts ldap:// connections with StartTLS.'),
-  DIRECTORY_CA_FILE: setting(
-    certificates.optional(),
-    'PEM file with the certificate authorities of the LDAP server. Default: those of Node.js.',
-  ),
-  DIRECTORY_CERT_FILE: setting(
-    readable.optional(),
-    'PEM file with a client certificate and its chain, for a server that requires one. Read at each connection.',
-  ),
-  DIRECTORY_KEY_FILE: setting(
-    readable.optional(),
-    'PEM file with the key of DIRECTORY_CERT_FILE. Read at each connection.',
-  ),
-  DIRECTORY_SASL_EXTERNAL: setting(
-    yesOrNo,
-    'Binds as the account of the client certificate (SASL EXTERNAL), instead of DIRECTORY_BIND_DN.',
-  ),
-  DIRECTORY_BIND_DN: setting(text.optional(), 'DN that the service binds as. Empty: anonymous.'),
-  DIRECTORY_BIND_PASSWORD: secret(
-    z.string().optional(),
-    'Password of DIRECTORY_BIND_DN. A file is read at each connection.',
-  ),
-  DIRECTORY_BASE_DN: setting(baseDn.default('dc=example,dc=org'), 'Base DN of the directory.'),
-  DIRECTORY_WEBHOOKS: setting(
-    text.optional(),
-    'YAML file with the receivers to which changes are sent. Equal for all services that use one database. Empty: none.',
-  ),
-  DIRECTORY_MODEL: setting(
-    text.optional(),
-    'YAML file with the model of the directory: bases, filters, attributes, fields, scopes and visibility. Empty: that of the sample for the sample directory, otherwise the built-in model.',
-  ),
-  DIRECTORY_SYNC_SECONDS: setting(
-    integer(1, 86_400, 30),
-    'Seconds between two scans of a server that reports no changes, and between two signs that the mirror is current.',
-  ),
-  DIRECTORY_SCAN_SECONDS: setting(
-    wholeNumber(1, 86_400).optional(),
-    'Seconds between two scans, which compare all entries with the mirror. Default: 50 times the duration of the last scan, between 30 seconds and 10 minutes.',
-  ),
-  DIRECTORY_GUARD_PERCENT: setting(
-    integer(0, 100, 5),
-    'Maximum share of users, groups or memberships that are deleted, or lose an attribute, within ten minutes.',
-  ),
-  DIRECTORY_CHANGES_DAYS: setting(integer(1, 3650, 30), 'Days for which the change log is kept.'),
-};
-
-type DirectorySettings = ValuesOf<typeof DIRECTORY_SETTINGS>;
 
 export type DirectoryConfig = Readonly<ReturnType<typeof buildDirectory>>;
 
@@ -113,12 +29,12 @@ export function isSampleDirectory({ source }: Pick<DirectoryConfig, 'source'>): 
  * The path of the model file. Without a setting it is that of the sample for the sample directory.
  * @returns undefined: the built-in model applies
  */
-export function modelFileOf(settings: DirectorySettings): string | undefined {
+export function modelFileOf(settings: Settings): string | undefined {
   return settings.DIRECTORY_MODEL ?? (namesSampleDirectory(settings) ? SAMPLE_MODEL : undefined);
 }
 
 /** Returns whether the settings name the sample, which is also the default. */
-export function namesSampleDirectory(settings: DirectorySettings): boolean {
+export function namesSampleDirectory(settings: Settings): boolean {
   return isSampleDirectory({ source: buildSource(settings) });
 }
 
@@ -148,8 +64,7 @@ export interface LdapServerConfig {
 }
 
 /** @param passwordFile the file that the password of the account is from */
-export function buildDirectory(settings: DirectorySettings, model: Model, passwordFile: string | null) {
-  const visibility = buildVisibility(model);
+export function buildDirectory(settings: Settings, model: Model, passwordFile: string | null) {
   const server: PresetName = model.server ?? DEFAULT_PRESET;
   return {
     source: buildSource(settings, passwordFile),
@@ -164,8 +79,8 @@ export function buildDirectory(settings: DirectorySettings, model: Model, passwo
     server,
     /** Whether the model names the kind. If not, it is recognized. */
     isServerGiven: model.server !== undefined,
-    mapping: withRules(buildMapping(model, settings.DIRECTORY_BASE_DN), visibility),
-    visibility,
+    mapping: buildMapping(model, settings.DIRECTORY_BASE_DN),
+    visibility: buildVisibility(model),
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: GUARD_SECONDS },
     /** Retention of changes in days. */
     changesDays: settings.DIRECTORY_CHANGES_DAYS,
@@ -174,12 +89,11 @@ export function buildDirectory(settings: DirectorySettings, model: Model, passwo
 
 /** Applies the preset of a server that was recognized. */
 export function withServer(directory: DirectoryConfig, model: Model, server: PresetName): DirectoryConfig {
-  const mapping = buildMapping({ ...model, server }, directory.baseDn);
-  return { ...directory, server, mapping: withRules(mapping, directory.visibility) };
+  return { ...directory, server, mapping: buildMapping({ ...model, server }, directory.baseDn) };
 }
 
 function buildSource(
-  settings: DirectorySettings,
+  settings: Settings,
   passwordFile: string | null = null,
 ): FileSourceConfig | LdapSourceConfig {
   const { DIRECTORY_URL: url, DIRECTORY_CERT_FILE: certificate, DIRECTORY_KEY_FILE: key } = settings;

@@ -22,7 +22,7 @@ describe('the file of webhooks', () => {
   });
 
   it.each([
-    [target(', kind: [USER_CREATED]'), /^2:\d+ «kind» is not a key of targets\.0\. Did you mean kinds\?$/],
+    [target(', kind: [USER_CREATED]'), /^2:\d+ «kind» in targets\.0 is unknown\. Did you mean kinds\?$/],
     [target(', kinds: [USER]'), /^2:\d+ targets\.0\.kinds\.0 is not a kind of changes/],
     [target(', groups: []'), /^2:\d+ targets\.0\.groups is empty/],
     [
@@ -42,7 +42,7 @@ describe('the file of webhooks', () => {
       `${target('')}\n  - {id: a, url: "https://example.org", secret: ${SECRET}}`,
       /^3:10 targets\.1\.id is the id of another/,
     ],
-    ['', /^1:1 The file is empty\. Write the targets into it, or remove DIRECTORY_WEBHOOKS$/],
+    ['', /^1:1 The file is empty\. Write its keys, or remove its setting$/],
     ['target: []', /^1:1 /],
   ])('has problems with their places: %s', (text, problem) => {
     const problems = problemsOf(text);

@@ -3,17 +3,7 @@ import { z } from 'zod';
 import { ChangeKind } from '../../common/change-kind.js';
 import { isPublicAddress } from '../../common/public-address.js';
 import { hostOf, parseHttpUrl } from '../../common/url.js';
-import {
-  type CheckedFile,
-  checkShape,
-  closestTo,
-  type FileProblem,
-  listOf,
-  mapOf,
-  quote,
-  readYaml,
-  YamlFile,
-} from '../model/yaml-file.js';
+import { checkShape, didYouMean, type FileProblem, quote, readYaml, YamlFile } from '../model/yaml-file.js';
 import type { ScopeDefinition } from '../scopes.js';
 
 /** Bytes of a secret (Standard Webhooks, «Signature scheme»). */
@@ -28,55 +18,59 @@ const NOT_A_SECRET = `is not a secret. Write ${PREFIX} and the Base64 of ${SECRE
 const NOT_A_URL = 'is not an address. Write an https URL without user information and fragment';
 const NOT_A_GROUP = 'is not the id of a group. Write the id in quotes';
 
-const isUnknown = (scope: string, known: readonly string[]) => {
-  const closest = closestTo(scope, known);
-  const cure = closest === null ? `Write some of ${known.join(', ')}` : `Did you mean ${closest}?`;
-  return `is the unknown scope ${quote(scope)}. ${cure}`;
-};
-
 /** @param known names of the scopes of the configuration */
 const targetOf = (known: readonly string[]) =>
-  mapOf({
-    id: z.string({ error: NOT_AN_ID }).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: NOT_AN_ID }),
-    url: z.string({ error: NOT_A_URL }).refine(isAddress, { error: NOT_A_URL }),
-    secret: z.string({ error: NOT_A_SECRET }).refine(isSecret, { error: NOT_A_SECRET }),
-    kinds: listOf(
-      z.enum(KINDS, { error: `is not a kind of changes. Write one of ${KINDS.join(', ')}` }),
-      MOST,
-    ).optional(),
-    groups: listOf(z.string({ error: NOT_A_GROUP }).min(1, { error: NOT_A_GROUP }), MOST).optional(),
-    scopes: listOf(
-      z
-        .string({ error: 'is not a scope. Write the name of a scope' })
-        .refine((name) => known.includes(name), {
-          error: ({ input }) => isUnknown(String(input), known),
-        }),
-      MOST,
-    )
-      .refine((names) => names.includes('directory'), {
-        error: 'lacks directory, which changes require. Add it',
-      })
-      .default(['directory']),
-    allowPrivate: z.boolean({ error: 'is neither true nor false. Write one of them' }).default(false),
-  }).superRefine(({ url, allowPrivate }, context) => {
-    const message = allowPrivate ? null : faultOfUrl(new URL(url));
-    if (message !== null) context.addIssue({ code: 'custom', path: ['url'], message });
-  });
+  z
+    .strictObject({
+      id: z.string({ error: NOT_AN_ID }).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: NOT_AN_ID }),
+      url: z.string({ error: NOT_A_URL }).refine(isAddress, { error: NOT_A_URL }),
+      secret: z.string({ error: NOT_A_SECRET }).refine(isSecret, { error: NOT_A_SECRET }),
+      kinds: z
+        .array(z.enum(KINDS, { error: `is not a kind of changes. Write one of ${KINDS.join(', ')}` }))
+        .min(1)
+        .max(MOST)
+        .optional(),
+      groups: z
+        .array(z.string({ error: NOT_A_GROUP }).min(1))
+        .min(1)
+        .max(MOST)
+        .optional(),
+      scopes: z
+        .array(
+          z.string().refine((name) => known.includes(name), {
+            error: ({ input }) => {
+              const name = String(input);
+              return `is the unknown scope ${quote(name)}. ${didYouMean(name, known, `Write some of ${known.join(', ')}`)}`;
+            },
+          }),
+        )
+        .max(MOST)
+        .refine((names) => names.includes('directory'), {
+          error: 'lacks directory, which changes require. Add it',
+        })
+        .default(['directory']),
+      allowPrivate: z.boolean().default(false),
+    })
+    .superRefine(({ url, allowPrivate }, context) => {
+      const message = allowPrivate ? null : faultOfUrl(new URL(url));
+      if (message !== null) context.addIssue({ code: 'custom', path: ['url'], message });
+    });
 
 /** A receiver of changes. */
 export type WebhookTarget = Readonly<z.output<ReturnType<typeof targetOf>>>;
 
-const targetsOf = (known: readonly string[]) =>
-  listOf(targetOf(known), MOST, 0).superRefine((targets, context) => {
-    const ids = targets.map(({ id }) => id);
-    const message = 'is the id of another target, too. Give each its own';
-    for (const [index, id] of ids.entries())
-      if (ids.indexOf(id) < index) context.addIssue({ code: 'custom', path: [index, 'id'], message });
+const fileOf = (known: readonly string[]) =>
+  z.strictObject({
+    targets: z
+      .array(targetOf(known))
+      .max(MOST)
+      .superRefine((targets, context) => {
+        const ids = targets.map(({ id }) => id);
+        const message = 'is the id of another target, too. Give each its own';
+        for (const [index, id] of ids.entries())
+          if (ids.indexOf(id) < index) context.addIssue({ code: 'custom', path: [index, 'id'], message });
+      }),
   });
-
-interface CheckedWebhooks extends CheckedFile {
-  readonly targets: readonly WebhookTarget[];
-}
 
 /**
  * Reads and checks the file of webhooks.
@@ -94,12 +88,9 @@ export function readWebhooks(
   return { targets: checked?.targets ?? [], problems };
 }
 
-export function checkWebhookFile(text: string, scopes: readonly ScopeDefinition[]): CheckedWebhooks {
-  const yaml = new YamlFile(text, 'Write the targets into it, or remove DIRECTORY_WEBHOOKS');
-  const schema = mapOf({ targets: targetsOf(scopes.map(({ name }) => name)) });
-  const whole = { whole: 'the file of webhooks', nothing: { targets: [] } };
-  const { shape, problems, more } = checkShape(yaml, schema, whole);
-  return { targets: shape.targets, problems: problems.map(withoutSecrets), more };
+export function checkWebhookFile(text: string, scopes: readonly ScopeDefinition[]) {
+  const { shape, problems } = checkShape(new YamlFile(text), fileOf(scopes.map(({ name }) => name)));
+  return { targets: shape?.targets ?? [], problems: problems.map(withoutSecrets) };
 }
 
 /** A problem quotes keys and values, one of which may be a secret in the wrong place. */

@@ -10,7 +10,7 @@ import {
   Kind,
 } from 'graphql';
 import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
-import type { LimitsConfig } from '../../config/settings/limits.js';
+import type { LimitsConfig } from '../../config/settings/service.js';
 
 /** A field that an operation selects, with fragments resolved. */
 export interface SelectedField {

@@ -8,10 +8,9 @@ export type UnusableModel = readonly [what: string, write: (file: string) => voi
 
 const containing = (content: string | Buffer) => (file: string) => writeFileSync(file, content);
 
-const PATH = 'Write the path of a YAML file that the user of the service can read.';
+const PATH = 'Write the path of a YAML file in UTF-8.';
 const SYNTAX = 'Check the indentation, quotes, brackets and colons here.';
-const ALIAS =
-  'An alias names no anchor before it, or the aliases stand for too many values. Write the values out.';
+const ALIAS = 'Excessive alias count indicates a resource exhaustion attack. Write the values out.';
 const LINE =
   'scopes.contact has a line break, a tab, or a character that is not shown or changes the direction of text (such as U+202E). Write one line without them.';
 
@@ -25,12 +24,12 @@ export const UNUSABLE_MODELS: readonly UnusableModel[] = [
   [
     'a directory',
     (file) => mkdirSync(file),
-    `DIRECTORY_MODEL names something that is not a file: FILE. ${PATH}`,
+    `DIRECTORY_MODEL names a file that cannot be read (no file of at most 100000 bytes): FILE. ${PATH}`,
   ],
   [
     'a pipe without a writer',
     (file) => execFileSync('mkfifo', [file]),
-    `DIRECTORY_MODEL names something that is not a file: FILE. ${PATH}`,
+    `DIRECTORY_MODEL names a file that cannot be read (no file of at most 100000 bytes): FILE. ${PATH}`,
   ],
   [
     'a loop of links',
@@ -39,28 +38,24 @@ export const UNUSABLE_MODELS: readonly UnusableModel[] = [
   ],
   [
     'a large file',
-    containing(`# ${'x'.repeat(300_000)}`),
-    `DIRECTORY_MODEL names a file of more than 300000 bytes: FILE. ${PATH}`,
+    containing(`# ${'x'.repeat(100_000)}`),
+    `DIRECTORY_MODEL names a file that cannot be read (no file of at most 100000 bytes): FILE. ${PATH}`,
   ],
-  [
-    'an empty file',
-    containing(''),
-    'FILE:1:1: The file is empty. Write the model into it, or remove DIRECTORY_MODEL.',
-  ],
+  ['an empty file', containing(''), 'FILE:1:1: The file is empty. Write its keys, or remove its setting.'],
   [
     'a file of spaces',
     containing(' \n---\n\n'),
-    'FILE:1:1: The file is empty. Write the model into it, or remove DIRECTORY_MODEL.',
+    'FILE:1:1: The file is empty. Write its keys, or remove its setting.',
   ],
   [
     'another encoding',
     containing(Buffer.from('server: openldap\nscopes: {a: Caf\u00e9.}\n', 'latin1')),
-    'FILE:2:16: This is not UTF-8. Save the file in this encoding.',
+    `DIRECTORY_MODEL names a file that cannot be read (ERR_ENCODING_INVALID_ENCODED_DATA): FILE. ${PATH}`,
   ],
   [
     'two bytes for each character',
     containing(Buffer.from('\ufeffserver: openldap\n', 'utf16le')),
-    'FILE:1:1: This is not UTF-8. Save the file in this encoding.',
+    `DIRECTORY_MODEL names a file that cannot be read (ERR_ENCODING_INVALID_ENCODED_DATA): FILE. ${PATH}`,
   ],
   [
     'a tab',
@@ -95,7 +90,7 @@ export const UNUSABLE_MODELS: readonly UnusableModel[] = [
   [
     'a merge key',
     containing('%YAML 1.1\n---\nusers: {<<: {id: uid}}\n'),
-    'FILE:3:9: «<<» is not a key of users. Remove it: the keys here are base, filter, id, name, fields, disabled, memberOf, photoStamp.',
+    'FILE:3:9: «<<» in users is unknown. Remove it: the keys here are base, filter, id, name, fields, disabled, memberOf, photoStamp.',
   ],
   [
     'another version of YAML',
@@ -107,11 +102,15 @@ export const UNUSABLE_MODELS: readonly UnusableModel[] = [
     containing('%LDAP 3\n---\nserver: openldap\n'),
     `FILE:1:1: The YAML is malformed: Unknown directive %LDAP. ${SYNTAX}`,
   ],
-  ['an alias without an anchor', containing('users: {id: *name}\n'), `FILE:1:13: ${ALIAS}`],
+  [
+    'an alias without an anchor',
+    containing('users: {id: *name}\n'),
+    'FILE:1:13: Unresolved alias (the anchor must be set before the alias): name. Write the values out.',
+  ],
   [
     'many aliases',
     containing(`users: {name: [&a cn, ${'*a,'.repeat(1000)} *a]}\n`),
-    'FILE:1:23: The file has more than 1000 aliases. Write the values out.',
+    'FILE:1:23: More than 1000 aliases. Write the values out.',
   ],
   [
     'aliases of many values',

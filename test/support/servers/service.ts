@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DataSource } from 'typeorm';
 import type { Scope } from '../../../src/auth/principal.js';
 import { type Config, type Environment, readConfig } from '../../../src/config/config.js';
-import { type VisibilityConfig, withRules } from '../../../src/config/model/mapping.js';
+import type { VisibilityConfig } from '../../../src/config/model/mapping.js';
 import { createApp } from '../../../src/app.module.js';
 import { Revisions } from '../../../src/database/revisions.js';
 import { MirrorFollowing } from '../../../src/mirror/following.js';
@@ -192,7 +192,11 @@ export class TestService {
 }
 
 export function withVisibility(config: Config, visibility: VisibilityConfig): Config {
-  const mapping = withRules(config.directory.mapping, visibility);
+  const { users, groups } = config.directory.mapping;
+  const mapping = {
+    users: { ...users, rules: visibility.users },
+    groups: { ...groups, rules: visibility.groups, memberRules: visibility.members },
+  };
   const { bypass } = visibility;
   const own = bypass === null ? [] : [{ name: bypass, description: 'Everything that is hidden.' }];
   return {

@@ -1,4 +1,4 @@
-import type { RoleMapping } from '../mapping.js';
+import type { DirectoryMapping } from '../mapping.js';
 
 /**
  * One kind of server: how it is recognized and followed, and the defaults of the model. Attributes that a preset does not name
@@ -21,26 +21,13 @@ export interface Preset {
   readonly counter: ChangeCounter | null;
   /** Attribute with the identity that survives renames (RFC 4530). */
   readonly uuid: string;
-  /** Attribute of the creation time. Default: createTimestamp. */
-  readonly createdAt?: string;
   readonly modifiedAt: string;
-  readonly users: EntryPreset & {
-    /** Filter for users that are not active. Null: all users are active. */
-    readonly disabled: string | null;
-    /** See DirectoryMapping. Default: none. */
-    readonly memberOf?: readonly string[];
-  };
-  readonly groups: EntryPreset & {
-    readonly members: RoleMapping;
-    readonly admins: RoleMapping;
-    readonly owners: RoleMapping;
-    /** Object classes of a new group. */
-    readonly classes: readonly string[];
-    /** Whether groups can be empty, although RFC 4519 requires a member for their classes. Default: they cannot. */
-    readonly mayBeEmpty?: true;
-    /** Attribute in the relative DN of a new group. Default: that of the id. */
-    readonly namingAttribute?: string;
-  };
+  readonly users: EntryPreset & Pick<DirectoryMapping['users'], 'disabled' | 'memberOf'>;
+  readonly groups: EntryPreset &
+    Pick<
+      DirectoryMapping['groups'],
+      'members' | 'admins' | 'owners' | 'classes' | 'mayBeEmpty' | 'namingAttribute'
+    >;
 }
 
 interface EntryPreset {
@@ -212,13 +199,16 @@ const ACTIVE_DIRECTORY: Preset = {
     notification: '1.2.840.113556.1.4.528',
   },
   uuid: 'objectGUID',
-  createdAt: 'whenCreated',
   modifiedAt: 'whenChanged',
   users: {
     base: '',
     // Computers are users, too, but of another category ([MS-ADSC] 2.263).
     filter: '(&(objectCategory=person)(objectClass=user))',
-    attributes: { id: ['sAMAccountName'], photo: ['thumbnailPhoto', 'jpegPhoto'] },
+    attributes: {
+      id: ['sAMAccountName'],
+      createdAt: ['whenCreated'],
+      photo: ['thumbnailPhoto', 'jpegPhoto'],
+    },
     // The bit ADS_UF_ACCOUNT_DISABLE ([MS-ADTS] 2.2.16).
     disabled: '(userAccountControl:1.2.840.113556.1.4.803:=2)',
     memberOf: ['primaryGroupID'],
@@ -227,7 +217,7 @@ const ACTIVE_DIRECTORY: Preset = {
     ...COMMON.groups,
     base: '',
     filter: '(objectClass=group)',
-    attributes: { id: ['sAMAccountName'], website: ['wWWHomePage'] },
+    attributes: { id: ['sAMAccountName'], createdAt: ['whenCreated'], website: ['wWWHomePage'] },
     // A single value ([MS-ADA2] 2.48).
     owners: [{ attributes: ['managedBy'], by: 'dn', isSingle: true }],
     classes: ['group'],

@@ -1,0 +1,26 @@
+import { existsSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Paths of default settings: files of the working directory, or else of this package, which has the database. */
+export const SAMPLE_DIRECTORY = 'sample/directory.ldif';
+export const SAMPLE_CLIENTS = 'sample/clients.json';
+export const DEFAULT_DATABASE = '.data';
+
+/** The model file of the sample directory. */
+export const SAMPLE_MODEL = relative('', resolveDefault('sample/model.yaml'));
+
+/** The absolute path of what a setting names. */
+export function resolveFile(path: string): string {
+  // The service and its commands use the same one in every working directory.
+  if (path === DEFAULT_DATABASE) return packaged(path);
+  return [SAMPLE_DIRECTORY, SAMPLE_CLIENTS].includes(path) ? resolveDefault(path) : resolve(path);
+}
+
+function packaged(path: string): string {
+  return fileURLToPath(new URL(`../../${path}`, import.meta.url));
+}
+
+function resolveDefault(path: string): string {
+  return existsSync(path) || !existsSync(packaged(path)) ? resolve(path) : packaged(path);
+}
