@@ -1,6 +1,6 @@
-import type { SettingName, Settings } from './settings.js';
+import { type SettingName, type Settings, splitUrls } from './settings.js';
 import { isEmbedded } from './settings/database.js';
-import { namesSampleDirectory, splitUrls } from './settings/directory.js';
+import { namesSampleDirectory } from './settings/directory.js';
 
 /** One day more than a delivery is repeated. */
 const MIN_DAYS_OF_WEBHOOKS = 4;

@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { parseHttpUrl, parseUrl } from '../common/url.js';
 import { baseDn } from './model/model.schema.js';
 import { DEFAULT_DATABASE, SAMPLE_CLIENTS, SAMPLE_DIRECTORY } from './paths.js';
-import { PROVIDER_NAMES } from './settings/auth.js';
-import { splitUrls } from './settings/directory.js';
+import { PROVIDER_NAMES } from './settings/providers.js';
 import { manifest } from './settings/trusted-documents.js';
 
 // A message is the end of a sentence whose subject is the setting.
@@ -104,6 +103,11 @@ const redisUrl = text.refine(
   },
   { error: 'must be redis://:password@host:port or rediss://…, with the number of a database if need be' },
 );
+
+/** Splits the URLs of LDAP servers, which are separated by spaces or commas. */
+export function splitUrls(value: string): string[] {
+  return value.split(/[\s,]+/).filter((url) => url !== '');
+}
 
 const isLdapUrl = (value: string) =>
   /^ldaps?:\/\/[^/?#@]+\/?$/i.test(value) && (parseUrl(value)?.hostname ?? '') !== '';

@@ -7,7 +7,7 @@ import { TokenVerifier } from '../../src/auth/tokens/token-verifier.js';
 import { EmbeddedIssuer } from '../../src/auth/tokens/issuer.js';
 import { expectedOf, judgeClaims, readMeaning } from '../../src/auth/tokens/claims.js';
 import { type Environment, readConfig } from '../../src/config/config.js';
-import { PROVIDERS } from '../../src/config/settings/auth.js';
+import { PROVIDERS } from '../../src/config/settings/providers.js';
 import { forgeTokens, type PublishedKey } from '../support/builders/forged-tokens.js';
 import { errorOf } from '../support/error-of.js';
 

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.js';
-import { audienceForms, FOREIGN, issuersOf, type TokenRules } from '../../config/settings/auth.js';
+import { audienceForms, FOREIGN, issuersOf, type TokenRules } from '../../config/settings/providers.js';
 import { PROTECTED_PATHS } from '../../http/challenges.js';
 import { knownScopes, type PrincipalKind, type Scope } from '../principal.js';
 

@@ -2,15 +2,10 @@ import { buildMapping, buildVisibility } from '../model/build-mapping.js';
 import type { Model } from '../model/model.schema.js';
 import { DEFAULT_PRESET, type PresetName } from '../model/presets/presets.js';
 import { resolveFile, SAMPLE_DIRECTORY, SAMPLE_MODEL } from '../paths.js';
-import type { Settings } from '../settings.js';
+import { type Settings, splitUrls } from '../settings.js';
 
 /** The time within which the guard counts deletions. */
 const GUARD_SECONDS = 600;
-
-/** Splits the URLs of LDAP servers, which are separated by spaces or commas. */
-export function splitUrls(value: string): string[] {
-  return value.split(/[\s,]+/).filter((url) => url !== '');
-}
 
 export type DirectoryConfig = Readonly<ReturnType<typeof buildDirectory>>;
 
