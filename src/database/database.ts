@@ -37,7 +37,7 @@ export class Database {
   /** Statements that return their revision run on the reader endpoint, all others on the primary (docs/adr/0021). */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     const { revisions, dataSource } = this;
-    // The first revision locks the tables that it fills, possibly for minutes. No statement must wait for it.
+    // Before the first revision, no statement has an answer.
     if (statement.returnsRevision && revisions.isNone && !(await this.isRead(0)))
       throw new NothingReadError();
     if (statement.returnsRevision && dataSource.readPool !== null) {

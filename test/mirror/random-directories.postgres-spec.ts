@@ -160,6 +160,7 @@ describe.each([
       service.replaceDirectory(write([buildLdif(step.people, step.groups), ...step.copies].join('\n'), step));
       const planned = await plan(service);
       const { counts, hash, changes } = planned;
+      expect(changes.memberships.filter(({ before, after }) => before === after)).toEqual([]);
       // It is applied only if its hash is the same.
       const applied = await service.synchronize({ confirm: hash });
       if (applied.kind !== 'unchanged') expect(applied).toMatchObject({ kind: 'applied', counts });

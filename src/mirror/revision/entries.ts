@@ -40,8 +40,8 @@ export async function writeEntries(writing: Writing): Promise<void> {
     await noteReferring(writer, mapping);
     await noteLostNestings(writer);
     await noteLostMemberships(writer);
+    await deleteGone(writer);
   }
-  if (!isFirst) await deleteGone(writer);
   await writer.query(`
     delete from names n using staged s where n.key = s.key and not n.name = any (s.names);
     insert into entries as e (uuid, kind, dn, dn_key, id_folded, stamp, attributes, content, digest, reason, notes)

@@ -57,8 +57,8 @@ export async function noteTouchedPairs(writer: Writer, usersName: boolean): Prom
 /** Nestings that end with the groups inside. */
 export async function noteLostNestings(writer: Writer): Promise<void> {
   await writer.query(`
-    insert into changed_nestings
-    select n.outer_key, n.inner_key, 'deleted', f.visible_to from nestings n join former f on f.key = n.inner_key
+    insert into changed_nestings (outer_key, inner_key, change, visible_to, role_before)
+    select n.outer_key, n.inner_key, 'deleted', f.visible_to, n.role from nestings n join former f on f.key = n.inner_key
     where f.is_gone and not exists (select from former o where o.key = n.outer_key and o.is_gone)`);
 }
 

@@ -42,7 +42,7 @@ export interface RevisionRequest {
   readonly confirm?: string | undefined;
   /** Throws if changes must not be applied that no operator confirms. */
   readonly requireCurrent?: (() => void) | undefined;
-  /** Lists the changes, and writes nothing. */
+  /** Lists the changes, and writes nothing but new pictures. */
   readonly dryRun?: boolean | undefined;
   /** Aborts the work between two statements. */
   readonly signal?: AbortSignal | undefined;

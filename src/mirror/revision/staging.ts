@@ -126,10 +126,10 @@ export class Staging {
     return writer.query<(Identity & object)[]>(`${claims('id_folded')} union ${claims('dn_key')}`);
   }
 
-  /** Entries, as a rule groups, that are not staged and name a DN that a staged entry no longer has. */
+  /** Groups that are not staged and name a DN that a staged entry no longer has. */
   findNaming(): Promise<Identity[]> {
     return this.writer.query(
-      `select distinct e.kind, e.uuid, e.dn from staged s join names n on n.key = s.key and not n.name = any (s.names)
+      `select distinct e.uuid, e.dn from staged s join names n on n.key = s.key and not n.name = any (s.names)
          join "references" r on r.target = n.name and r.field = '${MEMBERS}' join entries e on e.key = r.from_key
        where s.reason is null and not exists (select from staged o where o.key = e.key) limit ${MOST_NAMING}`,
     );
