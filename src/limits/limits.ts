@@ -1,23 +1,23 @@
 import cluster, { type Worker } from 'node:cluster';
+import { EventEmitter, once } from 'node:events';
 import { Inject, Injectable } from '@nestjs/common';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { inTime } from '../common/settles-within.js';
 import { type LimitResult, SharedCounts, type Terms } from './shared-counts.js';
 
 /** Subjects whose counts are kept, each in about 200 bytes. The least recently seen are dropped first. */
 const MAX_SUBJECTS = 100_000;
 
+/** `max` would allocate memory for all of them at once, which few services need. */
+const boundedBySubjects = <Value extends object>(): LRUCache<string, Value> =>
+  new LRUCache({ maxSize: MAX_SUBJECTS, sizeCalculation: () => 1 });
+
 /** The amount of requests, points or failed logins that each subject may take within a window. */
 export class Limit implements Terms {
-  /** `max` would allocate memory for all of them at once, which few services need. */
-  private readonly counts = new LRUCache<string, { taken: number; until: number }>({
-    maxSize: MAX_SUBJECTS,
-    sizeCalculation: () => 1,
-  });
+  private readonly counts = boundedBySubjects<{ taken: number; until: number }>();
 
   /** `window` has seconds and begins when a subject first takes something; `clock` has milliseconds. */
   constructor(
@@ -27,15 +27,15 @@ export class Limit implements Terms {
     private readonly clock: () => number = () => performance.now(),
   ) {}
 
-  /** Takes an amount, all of it or nothing. The amount 0 reads the state, and a negative one gives back. */
+  /** Takes an amount, all of it or nothing. The amount 0 reads the state. */
   take(subject: string, amount: number): LimitResult {
     const now = this.clock();
     const known = this.counts.get(subject);
     const count =
       known !== undefined && known.until > now ? known : { taken: 0, until: now + this.window * 1000 };
     const isTaken = count.taken + amount <= this.amount;
-    if (isTaken && amount !== 0) {
-      count.taken = Math.max(0, count.taken + amount);
+    if (isTaken && amount > 0) {
+      count.taken += amount;
       if (count !== known) this.counts.set(subject, count);
     }
     return { isTaken, taken: count.taken, until: count.until };
@@ -73,91 +73,120 @@ export function networkOf(address: string | undefined): string {
   return `${groups.join(':')}::/64`;
 }
 
-/** A question to the first process, and its answer. `question` is their number. */
+/** A question to the first process. `limits` is its number. */
 interface Question extends Terms {
-  readonly question: number;
+  readonly limits: number;
   readonly subject: string;
-  readonly taking: number;
+  readonly wanted: number;
+  /** What the process would like to have beside it, to take from it later. */
+  readonly extra: number;
 }
 
 /** An instant of `performance.now()` means nothing in another process. */
-interface Answer extends Omit<LimitResult, 'until'>, Pick<Question, 'question'> {
+interface Answer extends Omit<LimitResult, 'until'>, Pick<Question, 'limits' | 'extra'> {
   readonly milliseconds: number;
 }
 
+/** A process takes this part of a limit at once, because a message costs as much as a cached response. */
+const PARTS = 64;
 /** Milliseconds for an answer of the first process. */
 const TIMEOUT_MS = 1000;
 
-const isOfLimits = (message: unknown): message is Pick<Question, 'question'> =>
-  typeof message === 'object' && message !== null && 'question' in message;
+const isMessage = (message: unknown): message is { limits: number } =>
+  typeof message === 'object' && message !== null && 'limits' in message;
 
 /** Lets this process, the first one, count for all others. A reload may bring another amount for a limit, which is then counted from zero. */
 export function countForCluster(): void {
   const limits = new Map<string, Limit>();
   cluster.on('message', (worker: Worker, message: unknown) => {
-    if (!isOfLimits(message)) return;
-    const { question, name, amount, window, subject, taking } = message as Question;
+    if (!isMessage(message)) return;
+    const { limits: number, name, amount, window, subject, wanted, extra } = message as Question;
     const key = `${name} ${amount} ${window}`;
     const limit = limits.get(key) ?? new Limit(name, amount, window);
     limits.set(key, limit);
-    const { until, ...result } = limit.take(subject, taking);
-    const answer: Answer = { question, ...result, milliseconds: until - performance.now() };
+    const both = limit.take(subject, wanted + extra);
+    const { isTaken, taken, until } = both.isTaken ? both : limit.take(subject, wanted);
+    const given = both.isTaken ? extra : 0;
+    const milliseconds = until - performance.now();
+    const answer: Answer = { limits: number, isTaken, taken: taken - given, extra: given, milliseconds };
     if (worker.isConnected()) worker.send(answer);
   });
 }
 
-/** The counts of all processes of a cluster, which the first one keeps (docs/adr/0044). */
+/**
+ * The counts of all processes of a cluster, which the first one keeps (docs/adr/0044). What a process has taken in advance stays
+ * taken, so that the processes never exceed a limit together.
+ */
 class ClusterCounts {
-  private readonly waiting = new Map<number, (answer: Answer) => void>();
+  /** What this process may still take without asking, and what all have taken otherwise, as far as it is known here. */
+  private readonly held = boundedBySubjects<{ extra: number; taken: number; until: number }>();
+  private readonly answers = new EventEmitter();
   private asked = 0;
 
   constructor() {
     process.on('message', (message: unknown) => {
-      if (isOfLimits(message)) this.waiting.get(message.question)?.(message as Answer);
+      if (isMessage(message)) this.answers.emit(String(message.limits), message);
     });
   }
 
-  async take({ name, amount, window }: Terms, subject: string, taking: number): Promise<LimitResult> {
-    const question = ++this.asked;
-    const answered = new Promise<Answer>((resolve) => this.waiting.set(question, resolve));
-    const sent: Question = { question, name, amount, window, subject, taking };
-    process.send?.(sent, undefined, undefined, () => undefined);
-    try {
-      const { isTaken, taken, milliseconds } = await inTime(TIMEOUT_MS, answered);
-      return { isTaken, taken, until: performance.now() + milliseconds };
-    } finally {
-      this.waiting.delete(question);
+  async take(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
+    const key = `${limit.name} ${subject}`;
+    const held = this.held.get(key);
+    if (held !== undefined && held.extra >= Math.max(1, amount) && held.until > performance.now()) {
+      held.extra -= amount;
+      held.taken += amount;
+      return { isTaken: true, taken: held.taken, until: held.until };
     }
+    const answer = await this.ask(limit, subject, amount).catch(() => null);
+    // A first process that does not answer ends soon, and this one with it: until then it counts alone.
+    if (answer === null) return limit.take(subject, amount);
+    const { isTaken, taken, extra, milliseconds } = answer;
+    const until = performance.now() + milliseconds;
+    // Simultaneous requests may each have taken something in advance.
+    const kept = this.held.get(key);
+    const unused = kept !== undefined && kept.until > performance.now() ? kept.extra : 0;
+    if (extra > 0) this.held.set(key, { extra: extra + unused, taken, until });
+    return { isTaken, taken, until };
+  }
+
+  private async ask(limit: Limit, subject: string, wanted: number): Promise<Answer> {
+    const number = ++this.asked;
+    const { name, amount, window } = limit;
+    const extra = wanted === 0 ? 0 : Math.floor(amount / PARTS);
+    const question: Question = { limits: number, name, amount, window, subject, wanted, extra };
+    const answered = once(this.answers, String(number), { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    process.send?.(question, undefined, undefined, () => undefined);
+    const [answer] = (await answered) as [Answer];
+    return answer;
   }
 }
 
 /** Takes from limits: in Redis while it is up, otherwise in the first process of a cluster, otherwise in this process (docs/adr/0020). */
 @Injectable()
 export class Limits {
-  private readonly common: SharedCounts | ClusterCounts | null;
+  private readonly ofCluster: ClusterCounts | null;
 
-  constructor(@Inject(SharedCounts) private readonly redis: SharedCounts | null) {
-    this.common = redis ?? (cluster.isWorker ? new ClusterCounts() : null);
+  constructor(@Inject(SharedCounts) private readonly shared: SharedCounts | null) {
+    this.ofCluster = cluster.isWorker && shared === null ? new ClusterCounts() : null;
   }
 
   /** Whether other services take from the same limits. */
   get isShared(): boolean {
-    return this.redis?.isUp ?? false;
+    return this.shared?.isUp ?? false;
   }
 
   /** Takes an amount, all of it or nothing. The amount 0 reads the state. */
   async takeOne(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
+    if (this.ofCluster !== null) return this.ofCluster.take(limit, subject, amount);
     try {
-      const result = await this.common?.take(limit, subject, amount);
-      if (result) {
-        limit.note(subject, result);
-        return result;
-      }
+      const result = await this.shared?.take(limit, subject, amount);
+      if (!result) return limit.take(subject, amount);
+      limit.note(subject, result);
+      return result;
     } catch {
-      // The reason is in the log, or the first process ends soon, and this one with it.
+      // The reason is in the log. This process goes on from the counts that it has got last.
+      return limit.take(subject, amount);
     }
-    // From the counts that this process has got last.
-    return limit.take(subject, amount);
   }
 }
 

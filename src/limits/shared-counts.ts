@@ -42,6 +42,8 @@ end
 return {fits and 1 or 0, taken, left}
 `;
 
+/** Characters of the hash of a subject: enough that two subjects never have the same. */
+const HASH_LENGTH = 22;
 /** Milliseconds for an answer. No request waits longer. */
 const ANSWER_MS = 150;
 /** Milliseconds for a new connection, and between two attempts to reconnect. */
@@ -78,9 +80,10 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Connects once, to check the settings. Returns why Redis cannot be used, or null. */
-  examine(): Promise<string | null> {
-    this.isStopped = true;
-    return this.connect().then(() => null, describe);
+  async examine(): Promise<string | null> {
+    const failure = await this.connect().then(() => null, describe);
+    this.onApplicationShutdown();
+    return failure;
   }
 
   /** Like Limit.take(). Null while Redis is away; rejects if it goes away meanwhile. */
@@ -90,14 +93,15 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
 
   /** A text that was kept; null if there is none, or if Redis does not return it: the account may lack the right. */
   async findText(name: string): Promise<string | null> {
-    const find = (client: RedisClientType) => client.get(`${this.config.prefix}:${name}`).catch(() => null);
-    return (await this.ask(find)?.catch(() => null)) ?? null;
+    const key = `${this.config.prefix}:${name}`;
+    return (await this.ask((client) => client.get(key).catch(() => null))?.catch(() => null)) ?? null;
   }
 
   /** Keeps a text for all processes, if Redis accepts it. */
   async keepText(name: string, text: string, seconds: number): Promise<void> {
-    const keep = (client: RedisClientType) =>
-      client.setEx(`${this.config.prefix}:${name}`, seconds, text).catch(() => null);
+    const key = `${this.config.prefix}:${name}`;
+    const expiration = { type: 'EX', value: seconds } as const;
+    const keep = (client: RedisClientType) => client.set(key, text, { expiration }).catch(() => null);
     await this.ask(keep)?.catch(() => null);
   }
 
@@ -117,28 +121,17 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
     amount: number,
   ): Promise<LimitResult> {
     const { prefix } = this.config;
-    // A hash, because others may read from Redis. 22 characters are enough that two subjects never have the same.
-    const digest = hash('sha256', `${prefix}\n${subject}`, 'base64url').slice(0, 22);
-    const given = [amount, window * 1000, most].map(String);
+    // A hash, because others may read from Redis.
+    const digest = hash('sha256', `${prefix}\n${subject}`, 'base64url').slice(0, HASH_LENGTH);
+    const numbers = [amount, window * 1000, most].map(String);
     const keys = [`${prefix}:${name}:${digest}`];
-    const answer = await client.eval(TAKE_SCRIPT, { keys, arguments: given });
+    const answer = await client.eval(TAKE_SCRIPT, { keys, arguments: numbers });
     const [fits, taken, left] = answer as unknown as [number, number, number];
     return { isTaken: fits === 1, taken, until: performance.now() + left };
   }
 
   private async connect(): Promise<void> {
-    const { url, certificates } = this.config;
-    // It takes a tenth of a second to load.
-    const { createClient } = await import('@redis/client');
-    // The client never reconnects by itself, because it would repeat requests that were given up.
-    const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_TIMEOUT_MS };
-    const encrypted = { ...socket, tls: true as const, ...(certificates !== null && { ca: certificates }) };
-    const client = createClient({
-      url,
-      socket: url.startsWith('rediss:') ? encrypted : socket,
-      disableOfflineQueue: true,
-      maintNotifications: 'disabled',
-    }) as unknown as RedisClientType;
+    const client = await buildClient(this.config);
     client.on('error', (error: unknown) => void this.lose(client, error));
     try {
       await inTime(CONNECT_TIMEOUT_MS, client.connect());
@@ -169,4 +162,20 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
 function describe(error: unknown): string {
   const { message = '', code = 'it cannot be reached' } = error as { message?: string; code?: string };
   return message === '' ? code : message;
+}
+
+/** The client never reconnects by itself, because it would repeat requests that were given up. */
+async function buildClient({ url, certificates }: RedisConfig): Promise<RedisClientType> {
+  // It takes a tenth of a second to load.
+  const { createClient } = await import('@redis/client');
+  const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_TIMEOUT_MS };
+  const client: unknown = createClient({
+    url,
+    socket: url.startsWith('rediss:')
+      ? { ...socket, tls: true, ...(certificates === null ? {} : { ca: certificates }) }
+      : socket,
+    disableOfflineQueue: true,
+    maintNotifications: 'disabled',
+  });
+  return client as RedisClientType;
 }

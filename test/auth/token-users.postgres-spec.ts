@@ -68,14 +68,16 @@ describe.each<[field: string, cases: [value: string, id: string | null][]]>([
       for (const authorization of [
         await issuer.sign({ payload: { sub, client_id: 'page', scope: 'profile' } }),
         await issuer.opaque({ active: true, sub, client_id: 'page', scope: 'profile' }),
-      ]) {
-        const { data, errors } = await service.query(QUERY, { authorization });
-        expect([sub, data, errors.map(({ extensions }) => extensions.code)]).toEqual([
-          sub,
-          { profile: id === null ? null : { id }, currentToken: { userId: id } },
-          id === null ? ['NO_USER_CONTEXT'] : [],
-        ]);
-      }
+      ])
+        // The second request finds the user in memory.
+        for (let round = 0; round < 2; round++) {
+          const { data, errors } = await service.query(QUERY, { authorization });
+          expect([sub, data, errors.map(({ extensions }) => extensions.code)]).toEqual([
+            sub,
+            { profile: id === null ? null : { id }, currentToken: { userId: id } },
+            id === null ? ['NO_USER_CONTEXT'] : [],
+          ]);
+        }
   });
 
   it('acts for the user who gets the value, from the next revision on', async () => {
