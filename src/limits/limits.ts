@@ -34,7 +34,7 @@ export class Limit implements Terms {
     const count =
       known !== undefined && known.until > now ? known : { taken: 0, until: now + this.window * 1000 };
     const isTaken = count.taken + amount <= this.amount;
-    if (isTaken && amount > 0) {
+    if (isTaken && amount !== 0) {
       count.taken += amount;
       if (count !== known) this.counts.set(subject, count);
     }
