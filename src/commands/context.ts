@@ -1,12 +1,12 @@
+import { existsSync } from 'node:fs';
 import { clearLine, cursorTo } from 'node:readline';
 import { styleText } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { printable } from '../common/printable.js';
 import { type Config, configFor, readConfig } from '../config/config.js';
 import type { PresetName } from '../config/model/presets/presets.js';
-import { nameDatabase } from '../config/settings/database.js';
+import { dataDirectoryOf, nameDatabase } from '../config/settings/database.js';
 import { DirectoryDataSource } from '../database/connections/data-source.js';
-import { EmbeddedServer } from '../database/embedded/embedded-server.js';
 import { DatabaseStartError } from '../database/statements/database-error.js';
 import { ENTITIES } from '../entities.js';
 import { AS_JSON } from '../failure.js';
@@ -105,7 +105,7 @@ interface DatabaseOptions {
 
 /** Whether the settings name an embedded database that no service has used yet. */
 export function isMissing({ database }: Pick<Config, 'database'>): boolean {
-  return database.embedded !== null && !EmbeddedServer.isCreated(database.embedded);
+  return database.embedded !== null && !existsSync(dataDirectoryOf(database.embedded));
 }
 
 /** Opens the database while `work` runs, without building the whole application, which would take longer. */

@@ -1,5 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile, execFileSync } from 'node:child_process';
 import fs, { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
@@ -16,6 +15,8 @@ const PRESENCE_LOCK = 0x64697273;
 const START_TIMEOUT_MS = 60_000;
 const PAUSE_MS = 50;
 const RETRY_MS = 1000;
+/** Seconds that PostgreSQL may take to recover from a crash. */
+const RECOVERY_SECONDS = 3600;
 
 /** A server that only this machine uses. Its log has no values of statements, which are personal data. */
 const SETTINGS =
@@ -39,11 +40,6 @@ export class EmbeddedServer {
   private constructor(private readonly directory: string) {
     this.data = dataDirectoryOf(directory);
     this.lockFile = join(this.data, 'postmaster.pid');
-  }
-
-  /** Whether there is a database in a directory, also one that cannot be opened. */
-  static isCreated(directory: string): boolean {
-    return existsSync(dataDirectoryOf(directory)) || findPGlite(directory) !== undefined;
   }
 
   /** @throws DatabaseStartError */
@@ -125,57 +121,25 @@ export class EmbeddedServer {
     const log = join(this.data, 'server.log');
     let seen = 0;
     try {
-      refuseLongName(this.directory);
       refusePGlite(this.directory);
       if (!existsSync(this.data)) await this.create();
       seen = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;
-      await this.spawn(log);
+      const { host, port } = embeddedAddressOf(this.directory);
+      const place = host.startsWith('/') ? `-h '' -k '${host}'` : `-h ${host}`;
+      const given = ['--silent', `--timeout=${RECOVERY_SECONDS}`, `--log=${log}`];
+      await run('pg_ctl', this.data, 'start', ...given, `--options=${SETTINGS} -p ${port} ${place}`);
     } catch (error) {
       if (error instanceof DatabaseStartError) throw error;
       const logged = existsSync(log) ? fs.readFileSync(log).subarray(seen).toString() : '';
-      // Another process starts the server at the same time.
-      if (logged.includes('postmaster.pid')) {
-        this.disownLock();
+      const reason = errorIn(logged) ?? reasonOf(error);
+      // Another process starts the server at the same time, or has joined and stopped it already.
+      if (/postmaster\.pid|ready to accept connections/.test(logged)) {
+        this.reason = reason;
         return;
       }
-      const reason = errorIn(logged) ?? reasonOf(error);
       const place = logged === '' ? '' : `. Its log is ${log}`;
       const message = `The embedded database in ${this.directory} cannot be used: ${reason}${place}`;
       throw new DatabaseStartError(message, { cause: error });
-    }
-  }
-
-  /** Resolves when this process has joined the server. */
-  private async spawn(log: string): Promise<void> {
-    const { host, port } = embeddedAddressOf(this.directory);
-    const place = host.startsWith('/') ? ['-h', '', '-k', host] : ['-h', host];
-    const given = [...SETTINGS.split(' '), '-p', String(port), ...place];
-    const { program, args, options } = callOf('postgres', this.data, ...given);
-    const output = fs.openSync(log, 'a', 0o600);
-    // A terminal sends its signals to all processes of a group. This server has its own, and outlives this process.
-    const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', output, output] });
-    fs.closeSync(output);
-    child.unref();
-    const end = once(child, 'exit').then(() => 'no reason is known', reasonOf);
-    while (!(await this.joinRunning())) {
-      const reason = await Promise.race([end, sleep(PAUSE_MS, null)]);
-      if (reason !== null) throw new Error(reason);
-    }
-  }
-
-  /**
-   * The lock file names the process of the server. After a crash of the machine, or in a container, another process may have its
-   * number, which PostgreSQL cannot see. It ignores the number of the process that starts it, and still sees whether the shared
-   * memory is in use.
-   */
-  private disownLock(): void {
-    try {
-      const text = fs.readFileSync(this.lockFile, 'utf8');
-      const holder = `/proc/${/^\d+/.exec(text)?.[0] ?? ''}`;
-      if (!existsSync(holder) || fs.readlinkSync(join(holder, 'cwd')) === fs.realpathSync(this.data)) return;
-      fs.writeFileSync(this.lockFile, text.replace(/^\d+/, String(process.pid)));
-    } catch {
-      // The process has ended, or belongs to another user: PostgreSQL finds that out.
     }
   }
 
@@ -204,26 +168,13 @@ export class EmbeddedServer {
   }
 }
 
-/** A database of PGlite, in the directory or by default in `mirror` below it. */
-function findPGlite(directory: string): string | undefined {
-  return [directory, join(directory, 'mirror')].find((path) => existsSync(join(path, 'PG_VERSION')));
-}
-
+/** Its database is in the directory or by default in `mirror` below it. */
 function refusePGlite(directory: string): void {
-  const found = findPGlite(directory);
+  const found = [directory, join(directory, 'mirror')].find((path) => existsSync(join(path, 'PG_VERSION')));
   if (found !== undefined)
     throw new DatabaseStartError(
       `The directory ${found} holds a database of PGlite, which this version cannot open. Delete it: the next start reads the ` +
         'directory again. Service accounts are created again, and get new tokens (service-account list of the earlier version lists them)',
-    );
-}
-
-/** The path of a Unix socket has at most 107 bytes on Linux, and 103 on other systems. */
-function refuseLongName(directory: string): void {
-  const { host, port } = embeddedAddressOf(directory);
-  if (Buffer.byteLength(join(host, `.s.PGSQL.${port}`)) > 103)
-    throw new DatabaseStartError(
-      `The path of the directory for the embedded database is too long: ${directory}`,
     );
 }
 
@@ -242,11 +193,11 @@ async function run(name: 'initdb' | 'pg_ctl', data: string, ...given: string[]):
 function errorIn(output: string): string | undefined {
   // A process that connects too early gets an error as well.
   const isError = (line: string) =>
-    /FATAL|PANIC|error:|could not/.test(line) && !line.includes('the database system is');
+    /FATAL|PANIC|error:|could not|too long/.test(line) && !line.includes('the database system is');
   return output
     .split('\n')
     .find(isError)
-    ?.replace(/^.*?(FATAL|PANIC|error): +/, '');
+    ?.replace(/^.*?(FATAL|PANIC|error|LOG): +/, '');
 }
 
 /**
