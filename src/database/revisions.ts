@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import pg from 'pg';
@@ -119,10 +120,7 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     return this.state !== null && this.state.id === null;
   }
 
-  /**
-   * Whether rules can hide something from some viewers: those of the model, or those with which another process wrote the mirror. Rules
-   * are assumed until it is known.
-   */
+  /** Whether rules can hide something from some viewers: of the model, or of the process that wrote the mirror. Assumed at first. */
   get hides(): boolean {
     return this.rules > 0 || this.state?.mark !== '';
   }
@@ -248,4 +246,26 @@ export class Revisions implements OnModuleInit, OnModuleDestroy {
     this.events++;
     for (const listener of this.listeners) listener();
   }
+}
+
+export function headersOfRead({ revision, asOf }: MirrorRead): Record<string, string> {
+  const headers: Record<string, string> = { 'directory-revision': revision };
+  if (asOf !== null) headers['directory-as-of'] = asOf.toISOString();
+  return headers;
+}
+
+/** The request header with the maximum age of the mirror that the client accepts. */
+const MAX_STALENESS = 'directory-max-staleness';
+
+/** Limits the number of digits. The largest number is more than a thousand years. */
+const SECONDS = /^\d{1,11}$/;
+
+/** The maximum age of the mirror in seconds. Null: no bound. Throws ServiceError BAD_REQUEST. */
+export function readMaxStaleness(headers: IncomingHttpHeaders): number | null {
+  const value = headers[MAX_STALENESS];
+  if (value === undefined) return null;
+  if (typeof value !== 'string' || !SECONDS.test(value)) {
+    throw new ServiceError('BAD_REQUEST', 'Directory-Max-Staleness must be one whole number of seconds');
+  }
+  return Number(value);
 }

@@ -5,8 +5,7 @@ import type { PersonalDataAccess } from '../access-log/personal-data.decorator.j
 import { Public } from '../auth/access.js';
 import { foldId } from '../common/identity.js';
 import { Database } from '../database/database.js';
-import { type MirrorRead, Revisions } from '../database/revisions.js';
-import { headersOfRead, readMaxStaleness } from '../database/staleness.js';
+import { headersOfRead, type MirrorRead, readMaxStaleness, Revisions } from '../database/revisions.js';
 import { NothingReadError } from '../database/statements/database-error.js';
 import { statement } from '../database/statements/statement.js';
 import { ifWrittenWith } from '../database/visibility/rules-in-mirror.js';

@@ -17,13 +17,13 @@ import { ServiceUnavailableError } from '../common/errors.js';
 import { settlesWithin } from '../common/settles-within.js';
 import { databaseError } from '../database/statements/database-error.js';
 import type { Writer } from '../database/statements/statement.js';
-import { valueIndexesOf } from '../database/fields/filters.js';
+import { keepValueIndexes, valueIndexesOf } from '../database/fields/filters.js';
 import { passwordRisk } from '../sources/ldap/ldap-servers.js';
 import { Follower, RunReporter } from './follower.js';
 import { NotLeadingError, type Term, withLeadership } from './leadership.js';
-import { pruneChanges } from './revision/change-log.js';
-import { OutdatedRevisionError } from './revision/revision.js';
-import { AWAITS_RULES, awaitsRules, MirrorState } from './status/mirror-state.js';
+import { pruneChanges } from './revision/write-changes.js';
+import { OutdatedRevisionError } from './revision/write-revision.js';
+import { MirrorState } from './status/mirror-state.js';
 import { Synchronizer } from './synchronizer.js';
 
 /** Milliseconds between the end of a term and the next attempt to lead. */
@@ -63,7 +63,6 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
 
   /** Starts to follow. Resolves after the first scan, or when another process leads, or the database is away. */
   async start(): Promise<void> {
-    await this.warnOfRules();
     await new Promise<void>((settled) => {
       this.following = this.follow(settled);
     });
@@ -73,10 +72,7 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
     return this.term !== null && !this.term.signal.aborted;
   }
 
-  /**
-   * Fences a transaction of a task of the leader.
-   * @throws NotLeadingError if this process no longer leads
-   */
+  /** Fences a transaction of a task of the leader. @throws NotLeadingError if this process no longer leads */
   async admit(writer: Writer): Promise<void> {
     const rows = await writer.query<object[]>('select from mirror_state where leader = $1 for share', [
       this.term?.number ?? null,
@@ -100,24 +96,18 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
     const { source } = this.config.directory;
     const risk = source.kind === 'ldap' ? passwordRisk(source) : null;
     if (risk !== null) this.logger.warn(risk);
-    const candidate = {
-      rules: numberOfRules(this.config.directory.mapping),
-      onWait: () => {
-        this.noteDatabase();
-        if (!this.isWaiting)
-          this.logger.log('Another process runs the synchronization: this process takes over when it ends');
-        this.isWaiting = true;
-        settled();
-      },
+    const rules = numberOfRules(this.config.directory.mapping);
+    const onWait = () => {
+      this.noteDatabase();
+      if (!this.isWaiting)
+        this.logger.log('Another process runs the synchronization: this process takes over when it ends');
+      this.isWaiting = true;
+      settled();
     };
+    const lead = (term: Term) => this.lead(term, reporter, settled);
     while (!signal.aborted) {
       try {
-        await withLeadership(
-          this.dataSource.url,
-          (term) => this.lead(term, reporter, settled),
-          signal,
-          candidate,
-        );
+        await withLeadership(this.dataSource.url, lead, signal, rules, onWait);
       } catch (error) {
         if (!this.stopping.signal.aborted) this.reportError(error);
         settled();
@@ -132,7 +122,7 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
     this.term = term;
     this.isWaiting = false;
     this.noteDatabase();
-    await this.keepIndexes(term.signal);
+    await this.keepIndexes(term);
     const over = new AbortController();
     const either = AbortSignal.any([term.signal, over.signal]);
     const tasks = [this.prune(either), ...this.leaderTasks.map((work) => work(either))];
@@ -155,13 +145,6 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
     }
   }
 
-  /** Warns of rules that take effect only with the next reading. */
-  private async warnOfRules(): Promise<void> {
-    // The follower reports an unavailable database.
-    const status = await this.state.get().catch(() => null);
-    if (status !== null && awaitsRules(status, this.config.directory)) this.logger.warn(AWAITS_RULES);
-  }
-
   /** Deletes expired changes, also while the directory cannot be read. */
   private async prune(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -172,11 +155,10 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
   }
 
   /** Creates the indexes for filters by custom fields before the mirror is written: its `analyze` would wait for the creation. */
-  private async keepIndexes(signal: AbortSignal): Promise<void> {
+  private async keepIndexes({ session, signal }: Term): Promise<void> {
     const { users, groups } = this.config.directory.mapping;
     try {
-      const indexes = valueIndexesOf({ users: users.fields, groups: groups.fields });
-      await this.dataSource.keepValueIndexes(indexes, signal);
+      await keepValueIndexes(session, valueIndexesOf({ users: users.fields, groups: groups.fields }));
     } catch (error) {
       if (signal.aborted) return;
       // The next term begins with them, too.

@@ -156,13 +156,12 @@ const LOCK_INTERVAL_MS = 2000;
 export class NotLeadingError extends Error {
   constructor() {
     super('This process does not follow the directory');
-    this.name = 'NotLeadingError';
   }
 }
 
 /** The time during which this process follows the directory. */
 export interface Term {
-  /** Increases with each leader. Each transaction that writes to the mirror checks that it is still the latest one. */
+  /** Increases with each leader. Each of its transactions checks that it is still the latest one. */
   readonly number: number;
   /** Holds the lock, and writes the revisions: they end together. */
   readonly session: Session;
@@ -170,23 +169,19 @@ export interface Term {
   readonly signal: AbortSignal;
 }
 
-interface Candidate {
-  /** The number of the rules of visibility of this process. */
-  readonly rules: number;
-  /** Called when another process leads. */
-  readonly onWait: () => void;
-}
-
 /**
  * Runs some work in one process at a time (docs/adr/0033), by an advisory lock of the session with which it writes. A process that
  * ends releases the lock with its connection. One that hangs gives no sign of life, and the server ends its session.
+ * @param rules the number of the rules of visibility of this process
+ * @param onWait called when another process leads
  * @throws the error of the connection, or of the work
  */
 export async function withLeadership(
   url: string,
   work: (term: Term) => Promise<void>,
   signal: AbortSignal,
-  { rules, onWait }: Candidate,
+  rules: number,
+  onWait: () => void,
 ): Promise<void> {
   const session = await Session.open(url);
   const lost = new AbortController();
@@ -196,11 +191,12 @@ export async function withLeadership(
   const either = AbortSignal.any([signal, lost.signal]);
   try {
     await session.query(`select pg_advisory_lock_shared(${RULES_LOCK}, ${rules})`);
-    while (!(await tryLock(session))) {
+    const lock = `select from pg_try_advisory_lock(${LEADER_LOCK}) as is_held where is_held`;
+    while ((await session.query(lock)).length === 0) {
       onWait();
       await sleep(LOCK_INTERVAL_MS, undefined, { signal: either });
     }
-    // It waits for a transaction that the former leader has left open, which the server ends.
+    // It waits for transactions of commands, and of tasks of the former leader.
     const [state] = await session.query<{ leader: string }[]>(
       'update mirror_state set leader = leader + 1 returning leader',
     );
@@ -208,11 +204,4 @@ export async function withLeadership(
   } finally {
     await session.close();
   }
-}
-
-async function tryLock(session: Session): Promise<boolean> {
-  const [row] = await session.query<{ held: boolean }[]>(
-    `select pg_try_advisory_lock(${LEADER_LOCK}) as held`,
-  );
-  return row?.held === true;
 }

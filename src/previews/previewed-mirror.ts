@@ -264,8 +264,9 @@ export class PreviewedMirror {
     const { record, attributes } = groupRecords.changeNames(group, named, before, after, this.mapping);
     await this.change({ ...group, attributes }, named.key);
     // A viewer whom the change adds to a group sees this membership, and no other one that follows from it.
-    if (named.kind === 'person' && named.key === this.transaction.viewerKey)
-      this.transaction.addToViewer({ ownOf: [group.key] });
+    const { transaction } = this;
+    if (named.kind === 'person' && named.key === transaction.fixedViewer?.key)
+      transaction.addToViewer({ ownOf: [group.key] });
     return record;
   }
 
@@ -276,9 +277,8 @@ export class PreviewedMirror {
   }
 
   /**
-   * Writes an entry as a revision does: maps its attributes, and writes its rows and all derived data with the same statements.
+   * Writes an entry as a revision does, with all derived data. Returns its key.
    * @param named the key of the entry whose naming changes
-   * @returns the key of the entry
    */
   async change(entry: records.MirroredEntry, named: number | null = null, isGone = false): Promise<number> {
     const { mapping, transaction } = this;
@@ -286,16 +286,12 @@ export class PreviewedMirror {
     const staging = await Staging.begin(transaction);
     if (isGone) await staging.remove([uuid]);
     else {
-      const staged = await stagerOf(transaction, mapping).stage(
-        kind,
-        uuid,
-        records.toEntry(entry, mapping),
-        '',
-      );
+      const read = records.toEntry(entry, mapping);
+      const staged = await stagerOf(transaction, mapping).stage(kind, uuid, read, '');
       const row = staged.row && { ...staged.row, ...entry.audiences };
       await staging.add([{ ...staged, row }], true);
       await transaction.query(STAGE_OTHER_MEMBERS, [uuid, named]);
-      await transaction.query(DELETE_FORGOTTEN('staged_references'), [transaction.forgotten]);
+      await transaction.query(DELETE_FORGOTTEN('staged_references'), [transaction.fixedViewer?.forgotten]);
     }
     await staging.match();
     await staging.settle();
@@ -306,7 +302,7 @@ export class PreviewedMirror {
     if (entry.key === 0)
       transaction.addToViewer({ memberOf: [key], adminOf: [key], ownOf: [key], limitedTo: [uuid] });
     // Users whom the change adds to a group that the viewer administers do not become visible to the viewer.
-    const { administeredGroups: groups } = transaction;
+    const { adminOf: groups = [] } = transaction.fixedViewer ?? {};
     if (groups.length === 0) return key;
     const [joined] = await transaction.query<{ users: number[] | null }[]>(SELECT_JOINED, [groups]);
     transaction.addToViewer({ joined: joined?.users ?? [] });

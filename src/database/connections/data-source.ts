@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { DataSource, MigrationExecutor } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
@@ -9,7 +9,6 @@ import { settlesWithin } from '../../common/settles-within.js';
 import type { Config } from '../../config/config.js';
 import { nameDatabase } from '../../config/settings/database.js';
 import { EmbeddedServer } from '../embedded/embedded-server.js';
-import { keepValueIndexes, type ValueIndexes } from '../fields/filters.js';
 import { Initial1763683200100 } from '../migrations/0001-initial.js';
 import {
   databaseError,
@@ -31,15 +30,13 @@ const MIGRATION_LOCK = 0x6d696772;
 const READ_CONNECTION_MS = 500;
 /** Milliseconds for which a check waits for the answer of the reader endpoint. */
 const READ_CHECK_MS = 2000;
-/** An index of 100,000 rows takes a second, but its creation waits for all older transactions. */
-const INDEX_TIMEOUT_MS = 60_000;
 
-/** Prepared statements of a connection: each takes about 100 kB of the server's memory. */
+/** Prepared statements of a connection. */
 const MAX_PREPARED = 100;
 
 /**
  * Runs statements on the connections of a pool. A statement is prepared from its second use on, because most selections are used
- * once. A connection with many prepared statements is replaced, because the driver cannot close single ones.
+ * once. The driver cannot close single ones: a connection prepares a limited number, until it is replaced (poolOptions).
  */
 class StatementPool {
   private readonly used = new WeakSet<Statement>();
@@ -64,7 +61,7 @@ class StatementPool {
       if (!(error instanceof NothingReadError)) failure = error as Error;
       throw error;
     } finally {
-      client.release(failure ?? this.isExhausted(client));
+      client.release(failure);
     }
   }
 
@@ -85,11 +82,6 @@ class StatementPool {
     } catch (error) {
       throw databaseError(error);
     }
-  }
-
-  /** Whether the connection has the most prepared statements and must be replaced. */
-  isExhausted(client: pg.ClientBase): boolean {
-    return (this.prepared.get(client)?.size ?? 0) >= MAX_PREPARED;
   }
 
   private prepares(client: pg.ClientBase, statement: Statement): boolean {
@@ -219,11 +211,6 @@ export class DirectoryDataSource extends DataSource {
     return this.database.url;
   }
 
-  /** Creates and drops indexes: see keepValueIndexes. Each statement may take a minute. */
-  async keepValueIndexes(wanted: ValueIndexes, signal: AbortSignal): Promise<void> {
-    await this.withLimit(INDEX_TIMEOUT_MS, (runner) => keepValueIndexes(runner, wanted, signal));
-  }
-
   /** Returns a key that the installation creates once, for all processes. If two create it at once, the first wins. */
   async findOrCreateKey<Key extends object>(name: string, make: () => Promise<Key> | Key): Promise<Key> {
     const find = 'select value from embedded_keys where name = $1';
@@ -243,24 +230,16 @@ export class DirectoryDataSource extends DataSource {
   }
 
   private async migrate(): Promise<void> {
-    await this.withLimit(0, async (runner) => {
-      await runner.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const runner = this.createQueryRunner();
+    try {
+      await runner.query(`set statement_timeout = 0; select pg_advisory_lock(${MIGRATION_LOCK})`);
       const executor = new MigrationExecutor(this, runner);
       executor.transaction = 'each';
       await executor.executePendingMigrations();
       const [state] = (await runner.query('select cursor_key as key from mirror_state')) as { key: Buffer }[];
       if (state !== undefined) this.seal = new KeySeal(state.key);
-    });
-  }
-
-  /** Works in a session with another limit of a statement, in milliseconds. Its locks end with the work. */
-  private async withLimit(limit: number, work: (runner: QueryRunner) => Promise<void>): Promise<void> {
-    const runner = this.createQueryRunner();
-    try {
-      await runner.query(`set statement_timeout = ${limit}`);
-      await work(runner);
     } finally {
-      // A lost connection has neither. The caller throws the first error.
+      // A lost connection has no lock. The caller throws the first error.
       const end = `select pg_advisory_unlock_all(); set statement_timeout = ${this.timeLimits.statement}`;
       await runner.query(end).catch(() => undefined);
       await runner.release();

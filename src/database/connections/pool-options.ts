@@ -2,6 +2,9 @@ import pg from 'pg';
 import { isLoopback } from '../../common/url.js';
 import type { Config } from '../../config/config.js';
 
+/** Number of statements after which a connection of a pool is replaced. */
+const MOST_USES = 5000;
+
 /** Sent first on every connection, because roles and databases may have other defaults. */
 export const SESSION_SETTINGS = `
   set datestyle = 'ISO, YMD'; set bytea_output = 'hex'; set extra_float_digits = 1; set standard_conforming_strings = on;
@@ -31,6 +34,8 @@ export function poolOptions(max: number, { statement, idle, connection }: Databa
     max,
     connectionTimeoutMillis: connection,
     keepAlive: true,
+    // A prepared statement takes about 100 kB of the server's memory until its connection ends.
+    maxUses: MOST_USES,
     onConnect: async (client: pg.ClientBase) => {
       // A query on a lost connection rejects its own promise, and the pool notices lost idle connections.
       client.on('error', () => undefined);

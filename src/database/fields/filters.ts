@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { QueryRunner } from 'typeorm';
 import { BadUserInputError } from '../../common/errors.js';
 import { type Field, type FieldDefinition, isList, pluralOf, storedName } from '../../common/field.js';
 import { boundedList, foldAddress, foldId } from '../../common/identity.js';
 import { prepareValue } from '../../common/match.js';
-import type { Values } from '../statements/statement.js';
+import type { Values, Writer } from '../statements/statement.js';
 import { isInAudience } from '../visibility/conditions.js';
 import { addressOf, type TableNames } from './object-table.js';
 import { parseSearch, searchCondition } from './search-text.js';
@@ -73,11 +72,7 @@ function comparedSql(field: Field, values: string): string {
 
 type Compared = Readonly<Record<string, unknown>>;
 
-/**
- * SQL conditions for the fields by which a list is filtered. The filter may have other members too.
- * @param alias the table of users or groups
- * @throws BadUserInputError if a list of values is too long
- */
+/** SQL conditions for the fields by which a list is filtered. @throws BadUserInputError if a list of values is too long */
 export function fieldConditions(
   fields: readonly Field[],
   filter: Compared,
@@ -228,22 +223,17 @@ export function valueIndexesOf(tables: Readonly<Record<'users' | 'groups', reado
   return new Map(indexes);
 }
 
-/**
- * Creates the missing indexes and drops those that no field needs, or that an interruption has left invalid. Only the leader calls
- * this.
- */
-export async function keepValueIndexes(
-  runner: QueryRunner,
-  wanted: ValueIndexes,
-  signal: AbortSignal,
-): Promise<void> {
-  const others = (await runner.query(
+/** Creates the missing indexes and drops those that no field needs, or that an interruption has left invalid. */
+export async function keepValueIndexes(writer: Writer, wanted: ValueIndexes): Promise<void> {
+  const others = await writer.query<{ name: string }[]>(
     `select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
      where c.relnamespace = to_regnamespace(current_schema()) and starts_with(c.relname::text, $1)
        and (not i.indisvalid or c.relname::text <> all ($2::text[]))`,
     [PREFIX, [...wanted.keys()]],
-  )) as { name: string }[];
+  );
   const statements = [
+    // An index of 100,000 rows takes a second, but its creation waits for all older transactions.
+    `set statement_timeout = '60s'`,
     ...others.map(({ name }) => `drop index concurrently if exists ${name}`),
     ...[...wanted].map(
       ([name, definition]) => `create index concurrently if not exists ${name} ${definition}`,
@@ -251,8 +241,9 @@ export async function keepValueIndexes(
     // The planner has no statistics of an expression before.
     ...(wanted.size > 0 ? ['analyze users, groups'] : []),
   ];
-  for (const statement of statements) {
-    signal.throwIfAborted();
-    await runner.query(statement);
+  try {
+    for (const statement of statements) await writer.query(statement);
+  } finally {
+    await writer.query('set statement_timeout = 0').catch(() => undefined);
   }
 }

@@ -35,10 +35,7 @@ interface PropertyTable {
   readonly carriedAs?: string;
 }
 
-/**
- * SQL for every property of a user or a group, by name. `key` is the primary key of the row, and `entryUuid` the identity
- * of the entry.
- */
+/** SQL for every property of a user or a group, by name. */
 function propertyColumns(
   fields: readonly Field[],
   { alias, carriedAs }: PropertyTable,

@@ -51,8 +51,14 @@ function joined(parts: readonly string[], from: number): string {
 
 /** The characters and pairs of characters of the words. */
 export function searchPairs(text: string): string[] {
-  const words = text.split(/\s/);
-  return [...new Set([...words.flatMap((word) => [...word]), ...words.flatMap(pairsOf)])];
+  const found = new Set<string>();
+  let before = '';
+  for (const character of text) {
+    const isBetween = character === ' ' || character === '\n';
+    if (!isBetween) found.add(character).add(`${before}${character}`);
+    before = isBetween ? '' : character;
+  }
+  return [...found];
 }
 
 function pairsOf(word: string): string[] {

@@ -73,10 +73,7 @@ export function byTime(time: string, key: string): OrderColumn[] {
   ];
 }
 
-/**
- * A statement for the pages of all parents, with one row for each: a PageRow. Each column of a page is one JSON array, which Node.js
- * parses in half the time of as many rows.
- */
+/** A statement for the pages of all parents. Each column of a page is one JSON array, parsed in half the time of as many rows. */
 export interface PageQuery {
   readonly statement: Statement;
   readonly values: readonly unknown[];
@@ -189,11 +186,7 @@ export async function readPages<Row extends unknown[] = unknown[]>(
   return pages.sort((left, right) => Number(left.parent[0]) - Number(right.parent[0]));
 }
 
-/**
- * Plans one statement for a page under each parent. It compares the order columns with the cursor (keyset
- * pagination), so a page costs the same at any depth, and reads only the selected columns.
- * @throws ServiceError INVALID_CURSOR
- */
+/** Plans one statement for a page under each parent (keyset pagination). @throws ServiceError INVALID_CURSOR */
 export function planPage(
   source: PageSource,
   page: PageArguments,
@@ -242,10 +235,7 @@ function findAnother({ from, order }: PageSource, rows: readonly string[], end: 
   return `(select true from ${from} ${where([...rows, end.outside])} order by ${orderBy(order, end.outwards)} limit 1)`;
 }
 
-/**
- * The columns of a page as JSON arrays, sorted before they are aggregated. The order columns follow, of all rows or of the first and
- * the last one shown. `rowLimit` is the page size plus one.
- */
+/** The columns of a page as JSON arrays. The order columns follow, of all rows or of the first and the last one shown. */
 function selectArrays({ columns, order }: PageSource, cursors: SelectedCursors, rowLimit: string): string[] {
   // Without columns, the page still needs the number of rows.
   const names = columns.length > 0 ? columns.map((_, index) => `column_${index}`) : ['1'];

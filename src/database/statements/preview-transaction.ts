@@ -24,9 +24,8 @@ export class PreviewTransaction implements Reader, Writer {
   revision: string | null = null;
   counter: { statements: number } | null = null;
   /** The viewer of statements; null if they do not depend on it. The preview itself does not change what it sees. */
-  private fixedViewer: viewers.FixedViewer | null = null;
+  fixedViewer: viewers.FixedViewer | null = null;
 
-  /** @param hides whether rules can hide something in what the transaction sees */
   private constructor(
     private readonly connection: PoolClient,
     private readonly dataSource: DirectoryDataSource,
@@ -112,21 +111,6 @@ export class PreviewTransaction implements Reader, Writer {
     }
   }
 
-  /** The keys of the groups in which the viewer was at least ADMIN when the preview began, if statements depend on it. */
-  get administeredGroups(): readonly number[] {
-    return this.fixedViewer?.adminOf ?? [];
-  }
-
-  /** The keys of DNs that fields and users do not name in the preview. */
-  get forgotten(): readonly string[] {
-    return this.fixedViewer?.forgotten ?? [];
-  }
-
-  /** The key of the user for whom the preview is read. Null: there is none, or statements do not depend on it. */
-  get viewerKey(): number | null {
-    return this.fixedViewer?.key ?? null;
-  }
-
   /** A change in the preview shows the viewer nothing more than before, except this. That of a failed change is undone. */
   addToViewer(added: Partial<viewers.ViewerLists>): void {
     this.fixedViewer &&= viewers.withAdded(this.fixedViewer, added);
@@ -154,7 +138,7 @@ export class PreviewTransaction implements Reader, Writer {
     await this.last;
     try {
       await this.connection.query('rollback');
-      this.connection.release(this.dataSource.statements.isExhausted(this.connection));
+      this.connection.release();
     } catch {
       // The server rolls back a transaction whose connection is closed.
       this.connection.release(true);

@@ -12,9 +12,6 @@ export const OWNER = 3;
 const USER_DELETED = numberOfKind(ChangeKind.USER_DELETED);
 const GROUP_DELETED = numberOfKind(ChangeKind.GROUP_DELETED);
 
-/** Up to this number of groups, looking up each of them costs less than reading all memberships of a user. */
-const FEW_GROUPS = 16;
-
 /** A set, which PostgreSQL hashes once. With an array it looks up each of its groups for each row. */
 const LIMITED_GROUPS = '(select unnest(l.groups) from limited l)';
 const LIMITED_USERS = `(
@@ -28,8 +25,6 @@ export type Conditions = ReturnType<typeof conditionsFor>;
 /**
  * SQL conditions of visibility (docs/adr/0038), each for rows of an alias. They use the relations `viewer`, `limited` and
  * `all_…` of visible-statement.ts. The viewer is read only for rows with a level above 0.
- * @param hasRules whether rules can hide something from the viewer
- * @param isLimited whether the viewer is limited to the groups of the relation `limited`
  */
 export function conditionsFor(hasRules: boolean, isLimited: boolean) {
   const byRules = (...levels: readonly Level[]) => (hasRules ? sees(levels) : ALWAYS);
@@ -111,11 +106,9 @@ function exists(condition: string): string {
 
 /** Whether the viewer is at least ADMIN in a group of a user, without memberships that a preview adds. */
 function administers(user: string, memberships: string): string {
-  const isMemberOf = (condition: string) =>
-    `exists (select from ${memberships} a where a.user_key = ${user} and a.group_key ${condition})`;
-  return `(${user} <> all (v.joined) and case when cardinality(v.admin_of) <= ${FEW_GROUPS}
-      then ${isMemberOf('= any (v.admin_of)')}
-      else ${isMemberOf('in (select unnest(w.admin_of) from viewer w)')} end)`;
+  return `(${user} <> all (v.joined) and exists (
+      select from ${memberships} a
+      where a.user_key = ${user} and a.group_key in (select unnest(w.admin_of) from viewer w)))`;
 }
 
 /**

@@ -43,10 +43,7 @@ export function seesEverything({ seesHidden, limitedTo }: Viewer): boolean {
   return seesHidden && limitedTo === null;
 }
 
-/**
- * Whether statements for a viewer have relations in front of all tables. Otherwise only the audiences of fields apply.
- * @param hides whether rules can hide something from some viewers
- */
+/** Whether statements for a viewer have relations in front of all tables. Otherwise only the audiences of fields apply. */
 export function isRestricted({ limitedTo }: Viewer, hides: boolean): boolean {
   return hides || limitedTo !== null;
 }

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AccessLog } from '../../access-log/access-log.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
 import { Database } from '../../database/database.js';
-import { headersOfRead } from '../../database/staleness.js';
+import { headersOfRead } from '../../database/revisions.js';
 import { matchesEtag } from '../../http/headers.js';
 import { bodyOf } from '../cache/response-cache.js';
 import { RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.js';

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import { parseUrl } from '../../common/url.js';
 import { responseType } from '../errors/error-response.js';
-import { readMaxStaleness } from '../../database/staleness.js';
+import { readMaxStaleness } from '../../database/revisions.js';
 import { codingFor } from './compression.js';
 import type { FastifyRequest } from 'fastify';
 import type { DocumentReference, RequestParameters, RequestState } from './request-state.js';
