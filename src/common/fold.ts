@@ -28,6 +28,9 @@ const DASHES = /[\p{Pd}\u2212]/gu;
 const MARKED_LETTERS =
   /([\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hebrew}\p{Script=Arabic}])\p{M}+/gu;
 
+/** Text of which only the case is folded. Most text is. */
+const ORDINARY = /^(?:[!-_a-~]| (?! ))*$/;
+
 /** Minimum and maximum number of characters of a search. */
 const SHORTEST_SEARCH = 2;
 const LONGEST_SEARCH = 64;
@@ -43,6 +46,7 @@ export const SYLLABLES = /[\p{scx=Han}\p{scx=Hangul}\p{scx=Hiragana}\p{scx=Katak
  * length.
  */
 export function fold(text: string): string {
+  if (ORDINARY.test(text)) return text.toLowerCase();
   return text
     .toWellFormed()
     .replace(APOSTROPHES, "'")
