@@ -5,10 +5,16 @@ import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import { readClock } from '../database/statements/statement.js';
 import { LdapError, LockingRejectionError } from '../ldap/client/ldap-error.js';
-import { type Directory, HintQueue, OtherServerError, ServerBehindError } from '../sources/directory.js';
+import {
+  type Directory,
+  HintMode,
+  HintQueue,
+  OtherServerError,
+  ServerBehindError,
+} from '../sources/directory.js';
 import { openDirectory, readPassword, waitForPassword } from '../sources/ldap/ldap-servers.js';
 import type { Term } from './leadership.js';
-import type { RevisionOutcome } from './revision/revision.js';
+import type { RevisionOutcome } from './revision/write-revision.js';
 import { type MirrorState, SyncState } from './status/mirror-state.js';
 import { isOfDirectory, type ProgressStep, summarize, type Synchronizer } from './synchronizer.js';
 
@@ -29,8 +35,6 @@ const SETTLE_MS = 250;
 const DECISION_INTERVAL_MS = 2000;
 /** The only server of the setting was restored if it lacks known changes, and gets no others, for this many intervals of scans. */
 const RESTORED_AFTER = 2;
-/** Milliseconds that a hint may take from the server. */
-const IN_FLIGHT_MS = 250;
 /**
  * Milliseconds after which a rejected password is used again, the first time and later. A usual domain counts failures until none has
  * occurred for 30 minutes, and locks the account after a few.
@@ -136,7 +140,7 @@ export class Follower {
     const queue = new HintQueue();
     const receiving = queue.receive(directory.hints(either));
     try {
-      await new Following(this.dependencies, this.term, directory, queue, this.restored, onScan).run();
+      await new QueueConsumer(this.dependencies, this.term, directory, queue, this.restored, onScan).run();
     } finally {
       ending.abort(new Error('The directory was closed'));
       await receiving;
@@ -144,11 +148,13 @@ export class Follower {
   }
 }
 
-/** Follows a directory over one connection. */
-class Following {
+/** Scans a directory, and reads what the queue of its hints names, as long as one connection lasts. */
+class QueueConsumer {
   private nextScanAt = -Infinity;
   private scanRestsUntil = -Infinity;
   private confirmedAt = performance.now();
+  /** A time, and when the queue has all hints of changes before it. */
+  private mark: { readonly asOf: Date; readonly completeAt: number } | null = null;
   private isBlocked = false;
   /** Whether a change of a user can change the members of groups without a hint. */
   private hasDynamicGroups = false;
@@ -198,6 +204,7 @@ class Following {
     this.scanRestsUntil = performance.now() + spent * SOON_REST_FACTOR;
     this.nextScanAt = performance.now() + (scanSeconds === null ? rest : scanSeconds * 1000);
     this.confirmedAt = performance.now();
+    this.mark = null;
     this.hasDynamicGroups = directory.mode !== null && (await state.hasDynamicGroups(session));
     reporter.reportMode(directory);
     this.note(outcome);
@@ -213,22 +220,42 @@ class Following {
       before = queue.size;
       await queue.wait(QUIET_MS, before);
     }
-    const asOf = await readClock(session);
+    // A change of a user may change the members of groups that only a scan finds.
+    const asOf = this.hasDynamicGroups ? null : this.takeMark();
     const uuids = queue.take();
     const outcome = await reporter.reportRun(() =>
       synchronizer.advance(directory, session, uuids, { leader, signal, asOf }),
     );
-    this.confirmedAt = performance.now();
     this.note(outcome);
     if (this.hasDynamicGroups && outcome.kind === 'applied') queue.request('scanSoon');
+    await this.setMark();
+  }
+
+  private async setMark(): Promise<void> {
+    if (this.mark !== null) return;
+    const asOf = await readClock(this.term.session);
+    await this.directory.ping();
+    this.mark = { asOf, completeAt: performance.now() + this.directory.hintDelay };
+  }
+
+  /** The mirror has all changes before the time when it has what the queue names. Null: it is unknown. */
+  private takeMark(): Date | null {
+    const { mark, queue } = this;
+    if (mark === null || performance.now() < mark.completeAt) return null;
+    this.mark = null;
+    this.confirmedAt = performance.now();
+    return queue.scan === null ? mark.asOf : null;
   }
 
   private note(outcome: RevisionOutcome): void {
     const { directory, queue } = this;
     this.isBlocked = outcome.kind === 'blocked' || outcome.kind === 'held';
     // A polled server is scanned soon: what is read without a scan could name entries that have another DN since.
-    if (outcome.kind === 'applied' && directory.mode !== null && directory.mode !== 'POLLED')
-      for (const delay of REFINT_DELAYS_MS) queue.addLater(outcome.naming, delay);
+    if (outcome.kind === 'applied' && directory.mode !== null && directory.mode !== HintMode.POLLED)
+      for (const delay of REFINT_DELAYS_MS)
+        setTimeout(() => {
+          queue.add(outcome.naming);
+        }, delay).unref();
   }
 
   private async awaitDecision(): Promise<void> {
@@ -243,19 +270,19 @@ class Following {
 
   /** Waits for a hint or the next scan. Without one, it confirms from time to time that the mirror is current. */
   private async rest(): Promise<void> {
-    const { directory, queue } = this;
-    const { number, session } = this.term;
+    const { directory, queue, mark } = this;
+    const { config, state } = this.dependencies;
     const now = performance.now();
-    const aliveAt = this.confirmedAt + this.dependencies.config.syncSeconds * 1000;
+    const aliveAt = mark?.completeAt ?? this.confirmedAt + config.syncSeconds * 1000;
     const soonAt = queue.scan === null ? Infinity : this.scanRestsUntil;
     await queue.wait(Math.min(aliveAt, this.nextScanAt, soonAt) - now);
     if (queue.size > 0 || performance.now() < aliveAt) return;
-    const asOf = await readClock(session);
-    await directory.ping();
-    if (directory.mode !== null) await queue.wait(IN_FLIGHT_MS);
-    this.confirmedAt = performance.now();
-    if (queue.size > 0 || queue.scan !== null || directory.mode === 'POLLED') return;
-    await this.dependencies.state.confirm(asOf, number);
+    if (mark === null) {
+      await this.setMark();
+      return;
+    }
+    const asOf = this.takeMark();
+    if (asOf !== null && directory.mode !== HintMode.POLLED) await state.confirm(asOf, this.term.number);
   }
 }
 

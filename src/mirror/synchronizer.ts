@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
+import { pause } from '../common/pause.js';
 import { Revisions } from '../database/revisions.js';
 import { readClock } from '../database/statements/statement.js';
 import { LdifError } from '../ldap/ldif/ldif.js';
@@ -23,12 +24,10 @@ import {
   type RevisionOutcome,
   type RevisionRequest,
   writeRevision,
-} from './revision/revision.js';
+} from './revision/write-revision.js';
 import { SAME_UUID, type Staging } from './revision/staging.js';
 import type { Session } from './leadership.js';
 
-/** Number of entries that are mapped and staged together. */
-const STAGED_TOGETHER = 200;
 /** Number of differing entries above which everything is read: a file is read once for all. */
 const MOST_FETCHED = 5000;
 /** Hours after which stamps are ignored once: access rules change what the account sees without another stamp. */
@@ -187,8 +186,7 @@ class Reading {
         options.progress?.({ stage: 'write' });
       },
       requireCurrent: () => {
-        const state = directory.contextCsns.join();
-        if (lag !== null && state !== options.accepted) throw new ServerBehindError(lag, state);
+        if (lag !== null) throw new ServerBehindError(lag, directory.contextCsns.join());
       },
       stageAgain: (staging, identities, isForced) => this.stage(staging, identities, isForced),
       isRewritten: directory.mode !== null,
@@ -205,81 +203,87 @@ class Reading {
     return current.length === 0;
   }
 
-  private async stager(isWhole: boolean): Promise<EntryStager> {
-    const pictures = isWhole
-      ? await PictureStore.withAllKnown(this.dataSource)
-      : new PictureStore(this.dataSource);
-    return new EntryStager(this.config.mapping, pictures);
-  }
-
   /** Stages the present state of entries, and deletes those that are not found. */
   private async stage(staging: Staging, identities: readonly Identity[], isForced = false): Promise<void> {
     if (identities.length === 0) return;
-    const stager = await this.stager(false);
     const missing = new Set(identities.map(({ uuid }) => uuid));
-    let entries: StagedEntry[] = [];
-    for await (const { kind, uuid, entry, stamp } of this.directory.fetch(identities)) {
-      missing.delete(uuid);
-      entries.push(await stager.stage(kind, uuid, entry, stamp));
-      if (entries.length < STAGED_TOGETHER) continue;
+    const pictures = new PictureStore(this.dataSource);
+    await this.stagePages(this.directory.fetch(identities), pictures, async (entries) => {
+      for (const { uuid } of entries) missing.delete(uuid);
       await staging.add(entries, isForced);
-      entries = [];
-    }
-    await staging.add(entries, isForced);
-    await stager.finish();
+    });
     await staging.remove([...missing]);
   }
 
   /** Stages every entry of the directory. What it does not list is deleted if it is not found either. */
   private async stageAll(staging: Staging, seen: SeenEntries): Promise<void> {
+    const pictures = await PictureStore.withAllKnown(this.dataSource);
+    const pages = this.list(true) as AsyncIterable<readonly Found[]>;
+    await this.stagePages(pages, pictures, async (entries) => {
+      seen.mark(entries, await staging.add(entries));
+    });
+    this.options.progress?.({ stage: 'compare' });
+    await this.stage(staging, await seen.findMissing());
+  }
+
+  /** Maps pages of entries, each while PostgreSQL takes the one before. */
+  private async stagePages(
+    pages: AsyncIterable<readonly Found[]>,
+    pictures: PictureStore,
+    take: (entries: readonly StagedEntry[]) => Promise<void>,
+  ): Promise<void> {
+    const stager = new EntryStager(this.config.mapping, pictures);
+    let taken = Promise.resolve();
+    try {
+      for await (const page of pages) {
+        const entries: StagedEntry[] = [];
+        for (const { kind, uuid, entry, stamp } of page) {
+          entries.push(await stager.stage(kind, uuid, entry, stamp));
+          await pause();
+        }
+        await taken;
+        taken = take(entries);
+        // It is awaited later.
+        taken.catch(() => undefined);
+      }
+    } finally {
+      await taken;
+    }
+    await stager.finish();
+  }
+
+  private async *list(isWhole: boolean): AsyncGenerator<readonly Listed[]> {
     const { progress, signal } = this.options;
-    const stager = await this.stager(true);
     let count = 0;
-    for await (const page of this.directory.scan(true)) {
+    for await (const page of this.directory.scan(isWhole)) {
       signal?.throwIfAborted();
-      await seen.note(page);
-      const staged: StagedEntry[] = [];
-      for (const { kind, uuid, entry, stamp } of page as readonly Found[])
-        staged.push(await stager.stage(kind, uuid, entry, stamp));
-      await staging.add(staged);
+      yield page;
       count += page.length;
       progress?.({ stage: 'read', entries: count });
     }
-    await stager.finish();
-    progress?.({ stage: 'compare' });
-    await this.stage(staging, await seen.findMissing());
   }
 
   /** Finds the entries whose stamps differ, that are new, or that are not listed. */
   private async compare(seen: SeenEntries): Promise<Identity[]> {
-    const { progress, signal } = this.options;
     const differing: Identity[] = [];
-    let count = 0;
-    for await (const page of this.directory.scan(false)) {
-      signal?.throwIfAborted();
-      differing.push(...(await seen.note(page)));
-      count += page.length;
-      progress?.({ stage: 'read', entries: count });
-    }
-    progress?.({ stage: 'compare' });
+    for await (const page of this.list(false)) differing.push(...(await seen.note(page)));
+    this.options.progress?.({ stage: 'compare' });
     const others = differing.filter(({ uuid }) => !seen.repeated.has(uuid));
     return [...others, ...(await seen.findMissing())];
   }
 
-  /**
-   * Notes, in the transaction of a revision, what the server has.
-   * @returns how it lacks what was known
-   */
+  /** Notes what the server has. @returns how it lacks what was known, unless that is accepted */
   private async noteContextCsns(): Promise<string | null> {
-    const { confirm, dryRun = false } = this.options;
+    const { confirm, accepted, dryRun = false } = this.options;
     const [state] = await this.session.query<{ known: string[] }[]>(
       'select context_csns as known from mirror_state',
     );
     const lag = await this.directory.describeLag(state?.known ?? []);
     const { contextCsns } = this.directory;
+    if (lag !== null && confirm === undefined && contextCsns.join() !== accepted) return lag;
     if (!dryRun && (contextCsns.length > 0 || confirm !== undefined))
       await this.session.query('update mirror_state set context_csns = $1', [contextCsns]);
-    return lag;
+    return null;
   }
 
   /** Says that a run of the leader reads entries. Each end of it writes another state. */
@@ -326,12 +330,18 @@ class SeenEntries {
          left join entries e on e.uuid = given.uuid order by given.place`,
       [page.map(({ uuid }) => uuid), page.map(({ kind }) => kind), page.map(({ stamp }) => stamp)],
     );
-    return page.flatMap(({ uuid, dn }, index) => {
-      const { key = null, isSame = false } = rows[index] ?? {};
-      if (key !== null && this.marks[key] === 1) this.repeated.add(uuid);
-      if (key !== null) this.marks[key] = 1;
-      return isSame === true ? [] : [{ uuid, dn }];
-    });
+    const keys = rows.map(({ key }) => key);
+    this.mark(page, keys);
+    return page.flatMap(({ uuid, dn }, index) => (rows[index]?.isSame === true ? [] : [{ uuid, dn }]));
+  }
+
+  /** @param keys those that the entries have in the mirror, or null */
+  mark(entries: readonly Pick<Identity, 'uuid'>[], keys: readonly (number | null)[]): void {
+    for (const [index, key] of keys.entries()) {
+      if (key === null) continue;
+      if (this.marks[key] === 1) this.repeated.add(entries[index]?.uuid ?? '');
+      this.marks[key] = 1;
+    }
   }
 
   /** The entries of the mirror that the scan has not listed. */

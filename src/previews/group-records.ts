@@ -75,9 +75,7 @@ export function roleOfNaming(namedAs: NamedAs): GroupRole {
 /**
  * Changes how a group names a user or a nested group (pure): in no form of a role that ends, and in the first possible one of a new
  * role. Of the attributes of members, those after the change have the values that name this entry only.
- * @param after the roles for which the group names it afterwards
- * @throws ServiceError CONFLICT when the group would have no member or a second owner that the directory does not allow, and when the
- * directory has no definite value or attribute for the change
+ * @throws ServiceError CONFLICT when the directory allows no such group, or has no definite value or attribute for the change
  */
 export function changeNames(
   group: MirroredGroup,
@@ -192,10 +190,7 @@ export function singleForm({ owners }: GroupMapping): MemberForm | undefined {
   return owners.find(({ isSingle }) => isSingle);
 }
 
-/**
- * The record that deletes a group, behind those that remove its name from other groups (pure).
- * @throws ServiceError CONFLICT when another group would be left without members, which its class does not allow
- */
+/** The records that remove the name of a group from other groups, and then the group (pure). @throws ServiceError CONFLICT */
 export function buildGroupDeletion(
   group: records.MirroredEntry,
   outer: readonly { group: MirroredGroup; namedAs: NamedAs }[],
@@ -209,8 +204,7 @@ export function buildGroupDeletion(
  * The record that creates a group (pure).
  * @param creator the user who becomes its owner and first member. Null: the group has no owner; if its class requires a member, the
  * group names itself, which does not count as a member
- * @throws ServiceError CONFLICT when the directory uses the id as the name and the two differ, or its classes of groups have no
- * attribute for a value
+ * @throws ServiceError CONFLICT when the directory cannot have such a group
  */
 export function buildNewGroup(
   group: NewGroup,

@@ -149,8 +149,7 @@ function differenceOf(attribute: string, before: readonly string[], after: reado
 /**
  * Changes fields of an entry (pure). If an attribute had no value, the record asserts its absence where the server can, because a
  * value that another change added in the meantime would otherwise stay.
- * @throws ServiceError CONFLICT when the directory would reject or misunderstand the record, BAD_USER_INPUT when all fields have the
- * wanted values
+ * @throws ServiceError CONFLICT, BAD_USER_INPUT
  */
 export function changeFields(entry: Stored, change: FieldChanges, mapping: DirectoryMapping): ChangedEntry {
   const { fields, hasAssertions } = mappingOf(mapping, entry.kind);
@@ -178,8 +177,8 @@ export function changeFields(entry: Stored, change: FieldChanges, mapping: Direc
 
 /** A new value goes to the first attribute, which is read first. If it is removed, the values of the others would be shown. */
 function wantedValues(entry: Stored, field: Field, wanted: string | null, mapping: DirectoryMapping) {
-  const { name, attribute, match } = field;
-  const others = wanted === null ? otherAttributesOf(field) : [];
+  const { name, attribute, attributes, match } = field;
+  const others = wanted === null ? attributes.slice(1).filter((each) => !isSame(each, attribute)) : [];
   const changed = [attribute, ...others].filter(
     (each) => wanted !== null || textsOf(entry, each)?.length !== 0,
   );
@@ -225,7 +224,6 @@ function comparedKey(value: string, match: Match | undefined): string {
 /**
  * The differences between an entry before and after a change (pure): of its id, of the fields that previews can change, and of
  * those that share an attribute with them. Fields that the token cannot read, or that only some viewers see, are left out.
- * @param object the field of the payload that has the object
  */
 export function changesOfFields(
   object: string,
@@ -265,12 +263,4 @@ export function changesOfRoles(before: Roles, after: Roles): PreviewedChange[] {
 function textOf(value: unknown): string | null {
   if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null;
   return typeof value === 'string' ? value : JSON.stringify(value).replace(/^"(.*)"$/, '$1');
-}
-
-/** Returns the attributes besides the first one that a preview deletes to remove the value of a field. */
-function otherAttributesOf({ attributes, attribute, change }: Field): string[] {
-  if (change?.isRemovable !== true || attributes.length === 1) return [];
-  const names = new Map(attributes.map((name) => [name.toLowerCase(), name]));
-  names.delete(attribute.toLowerCase());
-  return [...names.values()];
 }

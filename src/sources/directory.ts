@@ -50,11 +50,15 @@ export interface Found extends Listed {
   readonly entry: Entry;
 }
 
-/** Where to look for changes: entries by entryUUID, or everywhere, at once or when that costs little. */
+/** Where to look for changes: entries by their identity, or everywhere, at once or when that costs little. */
 export type Hint = readonly string[] | 'scan' | 'scanSoon';
 
-/** How the changes of a directory are noticed. */
-export type HintMode = 'PUSHED' | 'COUNTED' | 'POLLED';
+/** How the changes of a directory server are noticed. */
+export enum HintMode {
+  PUSHED = 'PUSHED',
+  COUNTED = 'COUNTED',
+  POLLED = 'POLLED',
+}
 
 /**
  * All that the mirror needs of a directory: a file, or a connection to a server. Nothing that it says about changes is trusted to be
@@ -66,6 +70,8 @@ export interface Directory {
   readonly mode: HintMode | null;
   /** What the server refuses, and what is done instead: one sentence each, without a full stop. */
   readonly refusals: readonly string[];
+  /** Milliseconds within which a hint follows its change. */
+  readonly hintDelay: number;
   /** The newest contextCSN of each server ID (OpenLDAP), after the last reading of entries; empty for other kinds. */
   readonly contextCsns: readonly string[];
   /**
@@ -78,11 +84,11 @@ export interface Directory {
    * @param isWhole whether entries are read with their attributes
    */
   scan(isWhole: boolean): AsyncIterable<readonly Listed[]>;
-  /** Reads entries, complete. Those that are not found do not exist, or are neither users nor groups. */
-  fetch(identities: readonly Identity[]): AsyncIterable<Found>;
+  /** Reads entries, complete, in pages. Those that are not found do not exist, or are neither users nor groups. */
+  fetch(identities: readonly Identity[]): AsyncIterable<readonly Found[]>;
   /** Yields hints until the signal is aborted, or the connection ends. */
   hints(signal: AbortSignal): AsyncIterable<Hint>;
-  /** Succeeds if the directory answers, after all hints of earlier changes have been sent. */
+  /** Succeeds if the directory answers. */
   ping(): Promise<void>;
   close(): void;
 }
@@ -111,15 +117,6 @@ export class HintQueue {
   add(uuids: readonly string[]): void {
     for (const uuid of uuids) this.uuids.add(uuid);
     this.wake();
-  }
-
-  /** @param milliseconds from now */
-  addLater(uuids: readonly string[], milliseconds: number): void {
-    if (uuids.length === 0) return;
-    const add = () => {
-      this.add(uuids);
-    };
-    setTimeout(add, milliseconds).unref();
   }
 
   request(scan: 'scan' | 'scanSoon'): void {
@@ -189,6 +186,5 @@ export class OtherServerError extends SourceError {
     expected: PresetName,
   ) {
     super(`The directory server is of the kind ${kind}, and no longer of the kind ${expected}`);
-    this.name = 'OtherServerError';
   }
 }

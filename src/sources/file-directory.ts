@@ -28,6 +28,7 @@ const SETTLED_CHECKS = 2;
 export class FileDirectory implements Directory {
   readonly mode = null;
   readonly refusals = [];
+  readonly hintDelay = (SETTLED_CHECKS + 2) * POLL_INTERVAL_MS;
   readonly contextCsns = [];
   private readonly choosers: readonly (readonly [EntryKind, (entry: Entry) => boolean])[];
 
@@ -60,14 +61,9 @@ export class FileDirectory implements Directory {
       });
   }
 
-  async *fetch(identities: readonly Identity[]): AsyncGenerator<Found> {
+  async *fetch(identities: readonly Identity[]): AsyncGenerator<readonly Found[]> {
     const uuids = new Set(identities.map(({ uuid }) => uuid));
-    for await (const records of this.read())
-      for (const record of records) {
-        const entry = parseRecord(record);
-        for (const found of entry === null ? [] : this.foundIn(record, entry))
-          if (uuids.has(found.uuid)) yield found;
-      }
+    for await (const page of this.scan()) yield page.filter(({ uuid }) => uuids.has(uuid));
   }
 
   async *hints(signal: AbortSignal): AsyncGenerator<Hint> {

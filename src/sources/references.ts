@@ -80,11 +80,7 @@ export function nameInValue(attribute: string, by: NamedBy, value: Buffer): stri
  * before them that no DN contains.
  */
 export function storedKeyOf(key: string): string {
-  return isKeyOfDn(key) ? key : formatUuid(hash('sha256', `\0${key}`, 'hex').slice(0, 32));
-}
-
-export function isKeyOfDn(key: string): boolean {
-  return !/^(?:id|uuid|sid):/.test(key);
+  return /^(?:id|uuid|sid):/.test(key) ? formatUuid(hash('sha256', `\0${key}`, 'hex').slice(0, 32)) : key;
 }
 
 /** What identifies an entry. */

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { ChangeStreams } from '../../src/changes/change-streams.js';
-import { pruneChanges } from '../../src/mirror/revision/change-log.js';
+import { pruneChanges } from '../../src/mirror/revision/write-changes.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import type { Scope } from '../../src/auth/principal.js';
 import { ChangeKind } from '../../src/common/change-kind.js';

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { pruneChanges } from '../../src/mirror/revision/change-log.js';
+import { pruneChanges } from '../../src/mirror/revision/write-changes.js';
 import { type ChangesPage, followChanges, readChanges, summarizeChange } from '../support/clients/changes.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { stopFollowing } from '../support/clients/mirror.js';

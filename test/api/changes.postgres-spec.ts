@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { pruneChanges } from '../../src/mirror/revision/change-log.js';
+import { pruneChanges } from '../../src/mirror/revision/write-changes.js';
 import {
   type ChangesPage,
   followChanges,

@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
 import { AccessLog } from '../../src/access-log/access-log.js';
 import { keyOfDn } from '../../src/ldap/naming/identifiers.js';
-import { pruneChanges } from '../../src/mirror/revision/change-log.js';
+import { pruneChanges } from '../../src/mirror/revision/write-changes.js';
 import { buildLdif, personDn, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';

@@ -68,7 +68,7 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
       service.replaceDirectory(directoryOf({ lacking: 8, attribute }));
       expect(await service.synchronize({ dryRun: true })).toMatchObject({
         kind: 'planned',
-        reason: `It would take the effect of ${what}. The guard permits 3 within ten minutes`,
+        reason: `It would take the effect of ${what}. The guard permits 3 within 10 minutes`,
       });
     }
     await replaceUntil(service, directoryOf({ lacking: 8, attribute: 'employeeType' }), 'BLOCKED');
@@ -92,7 +92,7 @@ describe('a directory that loses an attribute of the rules of visibility', () =>
     expect(await count(ACTIVE, confidant)).toBe(4);
     await replaceUntil(service, activate(5).join(''), 'BLOCKED');
     expect((await service.app.get(MirrorState).get()).reason).toBe(
-      'It would take the effect of users.disabled (title) from 1 of 4 users after 4 shortly before. The guard permits 4 within ten minutes',
+      'It would take the effect of users.disabled (title) from 1 of 4 users after 4 shortly before. The guard permits 4 within 10 minutes',
     );
   });
 

@@ -62,7 +62,7 @@ describe('a directory that loses much at once', () => {
 
     const status = await replaceUntil(service, ldifOf(PEOPLE.slice(4), GROUPS), 'BLOCKED');
     expect(status.blockedReason).toBe(
-      'It would delete 1 of 37 users after 3 shortly before. The guard permits 3 within ten minutes',
+      'It would delete 1 of 37 users after 3 shortly before. The guard permits 3 within 10 minutes',
     );
     expect(await count('users')).toBe(37);
 
@@ -122,7 +122,7 @@ describe('a directory that loses much at once', () => {
       service.replaceDirectory(without(attribute, 40));
       expect(await service.synchronize({ dryRun: true })).toMatchObject({
         kind: 'planned',
-        reason: `It would take the attribute ${attribute} from 40 of 40 users. The guard permits 3 within ten minutes`,
+        reason: `It would take the attribute ${attribute} from 40 of 40 users. The guard permits 3 within 10 minutes`,
       });
     }
     await replaceUntil(service, without('mail', 40), 'BLOCKED');
@@ -136,7 +136,7 @@ describe('a directory that loses much at once', () => {
     await takeOver(service, without('mail', 3));
     const { blockedReason } = await replaceUntil(service, without('mail', 4), 'BLOCKED');
     expect(blockedReason).toBe(
-      'It would take the attribute mail from 1 of 37 users after 3 shortly before. The guard permits 3 within ten minutes',
+      'It would take the attribute mail from 1 of 37 users after 3 shortly before. The guard permits 3 within 10 minutes',
     );
     const { blockedPlan } = await service.app.get(MirrorState).get();
     expect(await service.synchronize({ confirm: blockedPlan ?? '' })).toMatchObject({ kind: 'applied' });

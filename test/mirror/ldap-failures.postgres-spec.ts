@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp } from '../../src/app.module.js';
 import { MirrorFollowing } from '../../src/mirror/following.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
-import { changesNothing } from '../../src/mirror/revision/revision.js';
+import { changesNothing } from '../../src/mirror/revision/write-revision.js';
 import { PICTURE, buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
 import { directorySettings } from '../support/servers/ldap.js';

@@ -154,4 +154,33 @@ describe('a consumer that lags behind its provider', () => {
     await expectToEqual(follower, slapd, 2);
     expect((await readNames(follower))['ben']).toBe('Ben Berg');
   });
+
+  it('does not replace what is known while it shows no difference', async () => {
+    balancer.use(slapd.at(0).port);
+    slapd.release(1);
+    await slapd.converge();
+    slapd.hold(1);
+    const single = await start(slapd, balancer.url);
+    try {
+      const readCsns = async () => {
+        const text = 'select context_csns as csns from mirror_state';
+        const [state] = await single.app.get(DataSource).query<{ csns: string[] }[]>(text);
+        return state?.csns ?? [];
+      };
+      const before = await readCsns();
+      // The mirror has no such attribute.
+      await slapd.change(
+        0,
+        `dn: ${personDn('ben')}\nchangetype: modify\nreplace: carLicense\ncarLicense: B\n`,
+      );
+      await eventually(async () => isEqual(await readCsns(), before), false);
+      const known = await readCsns();
+      balancer.use(slapd.at(1).port);
+      balancer.breakConnections();
+      expect((await single.synchronize()).kind).toBe('unchanged');
+      expect(await readCsns()).toEqual(known);
+    } finally {
+      await single.stop();
+    }
+  });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { DataSource } from 'typeorm';
-import { changesNothing } from '../../src/mirror/revision/revision.js';
+import { changesNothing } from '../../src/mirror/revision/write-revision.js';
 import {
   buildLdif,
   groupDn,

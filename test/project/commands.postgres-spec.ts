@@ -86,7 +86,7 @@ describe('directory sync', () => {
     const held = await run('sync');
     expect(held.code).toBe(1);
     const hash = /--confirm ([0-9a-f]{64})/.exec(held.stderr)?.[1] ?? '';
-    const reason = 'It would delete 4 of 5 users. The guard permits 3 within ten minutes';
+    const reason = 'It would delete 4 of 5 users. The guard permits 3 within 10 minutes';
     expect(held.stderr).toContain(`error: The plan is blocked. ${reason}\n`);
     expect((await run('check')).stdout).toContain(`./directory sync --confirm ${hash}\n`);
     const looked = await run('sync', '--dry-run');

@@ -4,9 +4,6 @@ import { DEFAULT_PRESET, type PresetName } from '../model/presets/presets.js';
 import { resolveFile, SAMPLE_DIRECTORY, SAMPLE_MODEL } from '../paths.js';
 import { type Settings, splitUrls } from '../settings.js';
 
-/** The time within which the guard counts deletions. */
-const GUARD_SECONDS = 600;
-
 export type DirectoryConfig = Readonly<ReturnType<typeof buildDirectory>>;
 
 export interface FileSourceConfig {
@@ -76,7 +73,7 @@ export function buildDirectory(settings: Settings, model: Model, passwordFile: s
     isServerGiven: model.server !== undefined,
     mapping: buildMapping(model, settings.DIRECTORY_BASE_DN),
     visibility: buildVisibility(model),
-    guard: { percent: settings.DIRECTORY_GUARD_PERCENT, windowSeconds: GUARD_SECONDS },
+    guard: { percent: settings.DIRECTORY_GUARD_PERCENT },
     /** Retention of changes in days. */
     changesDays: settings.DIRECTORY_CHANGES_DAYS,
   };

@@ -169,12 +169,14 @@ export interface ResponseControl {
 }
 
 /** A message from a server, of the kinds that a client receives that only reads. */
-export type LdapMessage = {
+export type LdapMessage = Operation & {
   readonly id: number;
   /** Number of bytes. */
   readonly size: number;
   readonly controls: readonly ResponseControl[];
-} & (
+};
+
+type Operation =
   | { readonly kind: 'entry'; readonly entry: Entry }
   | { readonly kind: 'reference' }
   | { readonly kind: 'intermediate'; readonly oid: string | null; readonly value: Buffer }
@@ -184,8 +186,7 @@ export type LdapMessage = {
       readonly result: LdapResult;
       /** The name of an extended response (RFC 4511 §4.12). */
       readonly oid: string | null;
-    }
-);
+    };
 
 /** The tag `[APPLICATION 25]` (RFC 4511 §4.13), which ldapts does not define. */
 const INTERMEDIATE_RESPONSE = 0x79;
@@ -197,12 +198,6 @@ const RESULTS = new Map<number, 'bind' | 'search' | 'extended'>([
   [ProtocolOperation.LDAP_RES_SEARCH, 'search'],
   [ProtocolOperation.LDAP_RES_EXTENSION, 'extended'],
 ]);
-
-type Operation = LdapMessage extends infer Each
-  ? Each extends unknown
-    ? Omit<Each, 'id' | 'size' | 'controls'>
-    : never
-  : never;
 
 /**
  * Parses one message (RFC 4511 §4.1.1).

@@ -17,12 +17,7 @@ export type ChangeRecord = { readonly dn: string; readonly assertion?: Filter } 
   | { readonly changetype: 'delete' }
 );
 
-export type AddRecord = Extract<ChangeRecord, { changetype: 'add' }>;
-
-/**
- * The server applies the change only if the entry matches a filter, and answers assertionFailed otherwise
- * (RFC 4528).
- */
+/** The server applies the change only if the entry matches a filter (RFC 4528). */
 const ASSERTION_CONTROL = '1.3.6.1.1.12';
 const LONGEST_LINE = 76;
 

@@ -18,7 +18,7 @@ import { ServerDirectory } from '../../sources/ldap/server-directory.js';
 import { FileDirectory } from '../../sources/file-directory.js';
 import { type EntryKind, KINDS, SourceError } from '../../sources/directory.js';
 import { CountedEntries } from './counted-entries.js';
-import { LISTS } from './references.js';
+import { LISTS } from './counted-references.js';
 
 /** Called at intervals with the number of entries that have been read. */
 type Progress = (entries: number) => void;
@@ -101,10 +101,7 @@ async function describeServer(
   return ok('directory server', `${url}, ${ENCRYPTION[security]}, ${vendor}`);
 }
 
-/**
- * Reads a directory file completely, as the service does.
- * @param progress called at intervals with the number of entries that have been read
- */
+/** Reads a directory file completely, as the service does. */
 export async function checkFile(
   config: DirectoryConfig,
   source: FileSourceConfig,

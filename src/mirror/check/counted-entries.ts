@@ -19,7 +19,7 @@ import type { EntryKind } from '../../sources/directory.js';
 import type { Mapped } from '../map/entry-reader.js';
 import { mapGroup, type MappedGroup, type MappedPerson, mapPerson } from '../map/map.js';
 import { SAME_ID } from '../revision/staging.js';
-import { LISTS, NOUNS, References } from './references.js';
+import { LISTS, NOUNS, CountedReferences } from './counted-references.js';
 
 /** The usual attributes of members, and how their values name entries. */
 const USUAL: readonly (readonly [attribute: string, by: NamedBy])[] = [
@@ -31,7 +31,7 @@ const USUAL: readonly (readonly [attribute: string, by: NamedBy])[] = [
 /** Maps the entries of a directory as the mirror does, and counts them. */
 export class CountedEntries {
   private readonly kinds: Readonly<Record<EntryKind, CountedKind>>;
-  private readonly references: References;
+  private readonly references: CountedReferences;
   private readonly members: CountedMembers;
 
   constructor(private readonly config: Pick<DirectoryConfig, 'mapping' | 'server' | 'baseDn' | 'source'>) {
@@ -39,7 +39,7 @@ export class CountedEntries {
     const preset = buildMapping({ server }, '');
     const kindOf = (kind: EntryKind) => new CountedKind(kind, mapping, preset, source.kind === 'ldap');
     this.kinds = { person: kindOf('person'), group: kindOf('group') };
-    this.references = new References(config);
+    this.references = new CountedReferences(config);
     this.members = new CountedMembers(mapping);
   }
 

@@ -224,10 +224,7 @@ type Parsed = string | number | boolean | null | Misfit;
 
 const INTEGER = 2 ** 31;
 
-/**
- * Parses one value of a field (pure). The text has no surrounding white space.
- * @returns null: the value means that there is none
- */
+/** Parses one value of a field (pure), without surrounding white space. Null: the value means that there is none. */
 export function parseValue({ reader }: Pick<Field, 'reader'>, text: string): Parsed {
   return (PARSERS[reader] ?? same)(text);
 }

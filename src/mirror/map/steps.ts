@@ -1,4 +1,4 @@
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import { pause } from '../../common/pause.js';
 
 /** Long work as a generator, between whose steps other work of the process can run. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
@@ -14,6 +14,6 @@ export async function inSteps<Result>(steps: Steps<Result>): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
-    await yieldToOthers();
+    await pause();
   }
 }

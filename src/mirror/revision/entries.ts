@@ -91,7 +91,7 @@ async function deleteGone(writer: Writer): Promise<void> {
   );
 }
 
-/** After a small change, autovacuum does it: readers would wait for the revision. */
+/** After a small change, autovacuum does it: it takes longer than the revision. */
 async function analyze(writer: Writer): Promise<void> {
   const [row] = await writer.query<{ isLarge: boolean }[]>(
     `select count(*) > ${MANY} and count(*) > (
@@ -204,12 +204,18 @@ async function touchGroups(writer: Writer, now: Date): Promise<void> {
   );
 }
 
-/** Deletes pictures that changed users had and that no user has now. */
-export async function sweepPictures(writer: Writer, { users }: DirectoryMapping): Promise<void> {
+/**
+ * Deletes pictures that no user has: those of changed users, and after a scan also those of runs that have failed. No other run can
+ * have stored one of them for its revision, which would come too late.
+ */
+export async function sweepPictures(
+  writer: Writer,
+  { users }: DirectoryMapping,
+  isScan: boolean,
+): Promise<void> {
   const columns = pictureFields(users.fields).map(({ column, name }) => column ?? name);
   if (columns.length === 0) return;
   const unused = columns.map((column) => `not exists (select from users u where u.${column} = p.sha256)`);
-  await writer.query(
-    `delete from pictures p where p.sha256 in (select unnest(f.pictures) from former f) and ${unused.join(' and ')}`,
-  );
+  if (!isScan) unused.push('p.sha256 in (select unnest(f.pictures) from former f)');
+  await writer.query(`delete from pictures p where ${unused.join(' and ')}`);
 }

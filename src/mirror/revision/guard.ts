@@ -20,6 +20,8 @@ import {
 } from '../../sources/references.js';
 import { MEMBERS } from './staged-entry.js';
 
+/** The time within which deletions count together, for SQL and for messages. */
+const WINDOW = '10 minutes';
 /** Number of deletions that are always allowed: for instance one user who leaves, and their group. */
 const ALWAYS_ALLOWED = 3;
 /** Users who have all attributes that `disabled` reads become active on purpose, but not most of them at once. */
@@ -60,12 +62,8 @@ export interface RevisionCounts {
 }
 
 const NOUN = { person: 'users', group: 'groups' } as const satisfies Record<EntryKind, string>;
-/** As messages name them. */
 
-/**
- * Counts the entries that remain and lose something, before the rows are written.
- * @param isSameModel whether the mirror was written with the same model
- */
+/** Counts the entries that remain and lose something, before the rows are written. */
 export async function countLosses(
   writer: Writer,
   mapping: DirectoryMapping,
@@ -91,7 +89,6 @@ export async function countLosses(
 interface GuardOptions {
   readonly mapping: DirectoryMapping;
   readonly percent: number;
-  readonly windowSeconds: number;
   readonly isFirst: boolean;
 }
 
@@ -105,12 +102,12 @@ export async function findReasonToHold(
   writer: Writer,
   counts: RevisionCounts,
   losses: Losses,
-  { mapping, percent, windowSeconds, isFirst }: GuardOptions,
+  { mapping, percent, isFirst }: GuardOptions,
 ): Promise<string | null> {
   if (isFirst) return counts.users.created === 0 ? 'The first run found no users in the directory' : null;
   const { users, groups, memberships } = counts;
   if (users.deleted + groups.deleted + memberships.removed + Object.keys(losses).length === 0) return null;
-  const [facts] = await writer.query<Facts[]>(READ_FACTS, [windowSeconds]);
+  const [facts] = await writer.query<Facts[]>(READ_FACTS);
   if (facts === undefined) return null;
   if (facts.users > 0 && facts.users + users.created - users.deleted === 0)
     return 'The directory no longer contains users';
@@ -134,10 +131,10 @@ interface Facts {
   readonly lost: Losses;
 }
 
-/** The mirror before the revision, and what revisions that were not confirmed deleted within the last $1 seconds. */
+/** The mirror before the revision, and what revisions that were not confirmed deleted within the window. */
 const READ_FACTS = `
   with recent as (
-    select * from revisions where applied_at > clock_timestamp() - make_interval(secs => $1::integer) and not confirmed)
+    select * from revisions where applied_at > clock_timestamp() - interval '${WINDOW}' and not confirmed)
   select m.user_count as users, m.group_count as groups,
     coalesce((select sum(users_deleted) from recent), 0)::integer as "usersBefore",
     coalesce((select sum(groups_deleted) from recent), 0)::integer as "groupsBefore",
@@ -176,13 +173,7 @@ async function findExcessiveLoss(
   return null;
 }
 
-/**
- * Compares a number of deletions with the limit.
- * @param now number that the revision deletes
- * @param stored number in the mirror before it
- * @param before number that was deleted within the window
- * @returns null if the number is allowed
- */
+/** Compares a number of deletions now, and before within the window, with the limit. Null: it is allowed. */
 function describeExcess(
   kind: 'users' | 'groups' | 'memberships',
   now: number,
@@ -193,7 +184,7 @@ function describeExcess(
   const allowed = Math.max(ALWAYS_ALLOWED, Math.floor(((stored + before) * percent) / 100));
   if (now === 0 || now + before <= allowed) return null;
   const earlier = before > 0 ? ` after ${before} shortly before` : '';
-  return `${now} of ${stored} ${kind}${earlier}. The guard permits ${allowed} within ten minutes`;
+  return `${now} of ${stored} ${kind}${earlier}. The guard permits ${allowed} within ${WINDOW}`;
 }
 
 function watchedOf(mapping: DirectoryMapping, kind: EntryKind): Watched[] {

@@ -14,11 +14,7 @@ function rankIn(namedAs: string): string {
   return `case when ${isNamedAs(NAMED_AS_OWNER)} then 3::smallint when ${isNamedAs(NAMED_AS_ADMIN)} then 2::smallint else 1::smallint end`;
 }
 
-/**
- * SQL for the groups, the users or groups that they name directly, and the rank.
- * @param usersName whether users name groups
- * @param isLimited whether only the members of touched pairs are wanted
- */
+/** SQL for the groups, the users or groups that they name directly, and the rank; if it is limited, of the members of touched pairs. */
 function named(usersName: boolean, isLimited: boolean): string {
   const limit = (member: string) =>
     isLimited ? `and ${member} in (select member_key from touched_pairs)` : '';
@@ -67,10 +63,10 @@ export async function noteLostMemberships(writer: Writer): Promise<void> {
   await writer.query(`
     insert into effective_changes (group_key, user_key, role_before, direct_before)
     select m.group_key, m.user_key, m.role, m.direct_role
-    from former f join effective_memberships m on m.user_key = f.key where f.is_gone and f.kind = 'person'
+    from former f join effective_memberships m on m.user_key = f.key where f.is_gone
     union
     select m.group_key, m.user_key, m.role, m.direct_role
-    from former f join effective_memberships m on m.group_key = f.key where f.is_gone and f.kind = 'group'`);
+    from former f join effective_memberships m on m.group_key = f.key where f.is_gone`);
 }
 
 /** Writes the nestings of the touched pairs, after references and names are written. */
@@ -101,10 +97,7 @@ async function writeNestings(writer: Writer, isFirst: boolean): Promise<void> {
       left join nestings x using (outer_key, inner_key)`);
 }
 
-/**
- * Writes nestings, effective memberships and counters (docs/adr/0007), after the entries, references and names are written. What changes is
- * in `effective_changes` afterwards.
- */
+/** Writes nestings, effective memberships and counters (docs/adr/0007). What changes is in `effective_changes` afterwards. */
 export async function writeMemberships(
   writer: Writer,
   mapping: DirectoryMapping,
@@ -190,16 +183,8 @@ function compare(direct: string, isFirst: boolean, isLimited: boolean): string {
     is distinct from (present.role, present.direct_role, present.inherited_from)`;
 }
 
-/** The columns of users or groups that memberships carry. */
-interface Carried {
-  /** SQL by column of memberships. */
-  readonly columns: Readonly<Record<string, string>>;
-  readonly table: 'users' | 'groups';
-  readonly alias: 'u' | 'g';
-  readonly key: 'user_key' | 'group_key';
-}
-
-function carriedOf({ users, groups }: DirectoryMapping): Readonly<Record<'users' | 'groups', Carried>> {
+/** SQL for what memberships carry of users and groups, by their columns. */
+function carriedOf({ users, groups }: DirectoryMapping) {
   const prefixed = (prefix: string, columns: Record<string, string>) =>
     Object.fromEntries(Object.entries(columns).map(([name, sql]) => [`${prefix}${name}`, sql]));
   const ofUser = { ...carriedColumns(users.fields, 'u'), visible_to: 'u.visible_to' };
@@ -208,39 +193,29 @@ function carriedOf({ users, groups }: DirectoryMapping): Readonly<Record<'users'
     visible_to: 'g.visible_to',
     members_visible_to: 'g.members_visible_to',
   };
-  return {
-    users: {
-      columns: prefixed('user_', ofUser),
-      table: 'users',
-      alias: 'u',
-      key: 'user_key',
-    },
-    groups: { columns: prefixed('group_', ofGroup), table: 'groups', alias: 'g', key: 'group_key' },
-  };
+  return { user: prefixed('user_', ofUser), group: prefixed('group_', ofGroup) };
 }
 
 /** Updates what memberships carry of the staged users and groups. Only rows in which a value differs are written. */
 export async function carry(writer: Writer, mapping: DirectoryMapping): Promise<void> {
-  for (const { columns, table, alias, key } of Object.values(carriedOf(mapping))) {
+  for (const [noun, columns] of Object.entries(carriedOf(mapping))) {
+    const alias = noun.charAt(0);
     const names = Object.keys(columns);
     const isJson = (name: string) => name.endsWith('field_values');
     const compared = (list: readonly string[]) =>
       list.map((sql, index) => (isJson(names[index] ?? '') ? `(${sql})::text` : sql)).join(', ');
     await writer.query(`
       update effective_memberships m set ${names.map((name) => `${name} = ${columns[name] ?? ''}`).join(', ')}
-      from staged s join ${table} ${alias} on ${alias}.key = s.key
-      where m.${key} = ${alias}.key and s.is_changed
+      from staged s join ${noun}s ${alias} on ${alias}.key = s.key
+      where m.${noun}_key = ${alias}.key and s.is_changed
         and (${compared(names.map((name) => `m.${name}`))}) is distinct from (${compared(Object.values(columns))})`);
   }
 }
 
-/**
- * One statement for roles and counters: its parts change different rows. Rows are inserted in the order of the widest index, which
- * is faster.
- */
+/** One statement: its parts change different rows. Rows are inserted in the order of the widest index, which is faster. */
 function writeStatement(mapping: DirectoryMapping): string {
-  const { users, groups } = carriedOf(mapping);
-  const carried = { ...users.columns, ...groups.columns };
+  const { user, group } = carriedOf(mapping);
+  const carried = { ...user, ...group };
   return `
   with gone as (
     delete from effective_memberships m using effective_changes c

@@ -112,11 +112,11 @@ export class EntryStager {
     const dn = entry.dn.replaceAll('\0', '\uFFFD');
     const attributes = this.rawOf(kind, entry, shas);
     const row = value === null ? null : this.rowOf(kind, value);
-    const content = contentOf(dn, row, mappingOf(this.mapping, kind).fields);
+    const content = contentOf(dn, row, this.columns[kind].compared);
     const named = await inSteps(digestOf(references));
     return {
       ...{ kind, uuid, dn, stamp, attributes, content, reason, notes, row, references },
-      dnKey: keyOfDn(dn),
+      dnKey: value?.dnKey ?? keyOfDn(dn),
       idFolded: value === null ? null : foldId(value.id),
       digest: hash('sha256', JSON.stringify([content, attributes, reason, notes, named]), 'hex'),
       names: value === null ? [] : this.namesOf(kind, value),
@@ -226,7 +226,16 @@ export function bytesOfRaw(value: RawValue): Buffer {
 const SORTED_CHARACTERS = 256;
 
 function columnsOf(fields: readonly Field[]) {
-  return { written: [...writtenColumns(fields)], searched: fields.filter(isSearched).map(storedName) };
+  const compared = fields.filter((field) => comparedName(field) !== null);
+  return {
+    written: [...writtenColumns(fields)],
+    searched: fields.filter(isSearched).map(storedName),
+    /** The names of texts that are compared, in JSONB and of columns. */
+    compared: [
+      compared.filter(({ column }) => column === null).map(storedName),
+      compared.flatMap(({ column }) => column ?? []),
+    ] as const,
+  };
 }
 
 function sortKey(text: string): string {
@@ -234,22 +243,29 @@ function sortKey(text: string): string {
 }
 
 type Row = Readonly<Record<string, unknown>>;
+type Compared = ReturnType<typeof columnsOf>['compared'];
 
-/** A digest of all that viewers see. Its first half is that of the values as they are compared: equal for all their spellings. */
-function contentOf(dn: string, row: Row | null, fields: readonly Field[]): string {
-  const digest = (each: Row | null) => hash('sha256', JSON.stringify([dn, each]), 'hex');
-  return digest(row === null ? null : withoutSpelling(row, fields)).slice(0, 32) + digest(row).slice(32);
+/** Number of bytes of a digest of what viewers see that are of the values as they are compared: equal for all their spellings. */
+export const COMPARED_BYTES = 16;
+
+/** A digest of all that viewers see. */
+function contentOf(dn: string, row: Row | null, [inJson, columns]: Compared): string {
+  const values = row?.[FIELD_VALUES] as Row | null | undefined;
+  const rest = { ...row, ...beyond(row, columns), [FIELD_VALUES]: { ...values, ...beyond(values, inJson) } };
+  const compared = hash('sha256', JSON.stringify([dn, row === null, rest]), 'hex');
+  const spelled = [...columns.map((name) => row?.[name]), ...inJson.map((name) => values?.[name])];
+  const half = 2 * COMPARED_BYTES;
+  return compared.slice(0, half) + hash('sha256', JSON.stringify([compared, spelled]), 'hex').slice(half);
 }
 
-/** Of texts that are compared, what is beyond the compared part remains. */
-function withoutSpelling(row: Row, fields: readonly Field[]): Row {
-  const compared: Record<string, unknown> = { ...row };
-  const values = { ...(row[FIELD_VALUES] as Row | null) };
-  for (const field of fields.filter((each) => comparedName(each) !== null)) {
-    const [place, name] = field.column === null ? [values, storedName(field)] : [compared, field.column];
-    if (typeof place[name] === 'string') place[name] = place[name].slice(COMPARED);
-  }
-  return { ...compared, [FIELD_VALUES]: values };
+/** Of texts that are compared, what is beyond the compared part. */
+function beyond(values: Row | null | undefined, names: readonly string[]): Row {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = values?.[name];
+      return typeof value === 'string' ? [[name, value.slice(COMPARED)]] : [];
+    }),
+  );
 }
 
 /** A digest of references in any order. */
@@ -261,10 +277,7 @@ function* digestOf(references: readonly StagedReference[]): Steps<string> {
   return hash('sha256', texts.join('\n'), 'hex');
 }
 
-/**
- * Maximum number of bytes of pictures that are collected before they are written together. The driver keeps buffers
- * of the size of the largest statement.
- */
+/** Bytes of pictures that are written together. The driver keeps buffers of the size of the largest statement. */
 const BATCH_BYTES = 250_000;
 /** Maximum number of bytes of one picture. An unprocessed photo from a camera is smaller. */
 const LARGEST_PICTURE = 16_000_000;
@@ -291,10 +304,7 @@ export class PictureStore {
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /**
-   * Loads the keys of all stored pictures, for runs over a whole directory: one query for each picture would
-   * take long.
-   */
+  /** Knows all stored pictures, for runs over a whole directory: one query for each would take long. */
   static async withAllKnown(dataSource: DataSource): Promise<PictureStore> {
     const store = new PictureStore(dataSource);
     const rows: { sha256: string }[] = await dataSource.query(
@@ -340,10 +350,7 @@ export class PictureStore {
   }
 }
 
-/**
- * Whether `search` finds objects by the field. A search requires no scope of a field, so fields that require one or that
- * only some viewers see are not searched.
- */
+/** A search requires no scope, so that fields that require one, or that only some viewers see, are not searched. */
 function isSearched({ isSearchable, scopes, visibleTo }: FieldDefinition): boolean {
   return isSearchable === true && scopes === undefined && visibleTo === undefined;
 }

@@ -1,9 +1,9 @@
-import { chunksOf } from '../../common/chunks.js';
+import { arraysOf, chunksOf } from '../../common/chunks.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { Identity } from '../../sources/directory.js';
-import { MEMBERS, type StagedEntry } from './staged-entry.js';
+import { COMPARED_BYTES, MEMBERS, type StagedEntry } from './staged-entry.js';
 
-export const SAME_UUID = 'has the same entryUUID as another entry';
+export const SAME_UUID = 'has the same UUID as another entry';
 export const SAME_ID = 'has the same id as another entry';
 export const SAME_DN = 'has the DN of another entry, if case is ignored';
 
@@ -50,31 +50,33 @@ const EMPTY = Object.keys(TABLES)
   .map((name) => `delete from ${name}`)
   .join('; ');
 
-/** Number of entries, and of references, that are sent in one statement. */
-const ENTRIES = 500;
-const REFERENCES = 20_000;
+/** Number of references that are sent in one statement. */
+const REFERENCES = 5000;
 /** Number of groups that are read again because of renamed entries. */
 export const MOST_NAMING = 1000;
 
 /** Entries of a directory, staged in the transaction of the writer. */
 export class Staging {
-  private constructor(readonly writer: Writer) {}
+  private constructor(
+    readonly writer: Writer,
+    private readonly isFirst: boolean,
+  ) {}
 
   /** Begins a revision. In a transaction that wrote one before, the tables are emptied. */
-  static async begin(writer: Writer): Promise<Staging> {
+  static async begin(writer: Writer, isFirst = false): Promise<Staging> {
     await writer.query(`set local client_min_messages = warning; ${CREATE}; ${EMPTY}`);
-    return new Staging(writer);
+    return new Staging(writer, isFirst);
   }
 
   /**
    * Stages entries that differ from the mirror, and notes the stamps of others.
    * @param isForced whether also entries that do not differ are staged: their ids or DNs are claimed by others
+   * @returns the keys that they have in the mirror, or null; none if all are staged
    */
-  async add(entries: readonly StagedEntry[], isForced = false): Promise<void> {
-    for (const batch of chunksOf(entries, ENTRIES)) {
-      const equal = isForced ? new Set<string>() : await this.findEqual(batch);
-      await this.insert(batch.filter(({ uuid }) => !equal.has(uuid)));
-    }
+  async add(entries: readonly StagedEntry[], isForced = false): Promise<(number | null)[]> {
+    const found = isForced || this.isFirst ? [] : await this.compare(entries);
+    await this.insert(entries.filter((_, index) => found[index]?.isEqual !== true));
+    return found.map(({ key }) => key);
   }
 
   /** Unstages entries. */
@@ -160,7 +162,7 @@ export class Staging {
           select from entries e where e.key = s.key and e.content = s.content and e.reason is not distinct from s.reason),
         is_respelled = exists (
           select from entries e where e.key = s.key and e.content <> s.content and e.reason is null and s.reason is null
-            and substring(e.content for 16) = substring(s.content for 16));
+            and substring(e.content for ${COMPARED_BYTES}) = substring(s.content for ${COMPARED_BYTES}));
       analyze staged; analyze staged_references`);
   }
 
@@ -172,24 +174,18 @@ export class Staging {
     return row?.count ?? 0;
   }
 
-  private async findEqual(batch: readonly StagedEntry[]): Promise<Set<string>> {
-    const rows = await this.writer.query<{ uuid: string }[]>(
-      `with given as (
-         select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) as given (uuid, kind, digest, stamp)),
-       equal as (
-         select e.key, e.uuid, given.stamp, e.stamp as before from given join entries e on e.uuid = given.uuid
-         where e.kind = given.kind and e.digest = decode(given.digest, 'hex') and e.reason is distinct from '${SAME_UUID}'),
+  private compare(entries: readonly StagedEntry[]) {
+    return this.writer.query<{ key: number | null; isEqual: boolean | null }[]>(
+      `with found as (
+         select given.place, given.stamp, e.key, e.stamp as before, e.kind = given.kind
+           and e.digest = decode(given.digest, 'hex') and e.reason is distinct from '${SAME_UUID}' as "isEqual"
+         from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) with ordinality as given (uuid, kind, digest, stamp, place)
+           left join entries e on e.uuid = given.uuid),
        stamped as (
-         update entries e set stamp = equal.stamp from equal where e.key = equal.key and equal.before <> equal.stamp)
-       select uuid from equal`,
-      [
-        batch.map(({ uuid }) => uuid),
-        batch.map(({ kind }) => kind),
-        batch.map(({ digest }) => digest),
-        batch.map(({ stamp }) => stamp),
-      ],
+         update entries e set stamp = f.stamp from found f where e.key = f.key and f."isEqual" and f.before <> f.stamp)
+       select key, "isEqual" from found order by place`,
+      arraysOf(entries, 'uuid', 'kind', 'digest', 'stamp'),
     );
-    return new Set(rows.map(({ uuid }) => uuid));
   }
 
   private async insert(entries: readonly StagedEntry[]): Promise<void> {

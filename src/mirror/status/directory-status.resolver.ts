@@ -8,6 +8,7 @@ import { hasRules } from '../../config/model/mapping.js';
 import { seesEverything } from '../../database/visibility/viewer.js';
 import { CachePolicy } from '../../graphql/cache/cache-policy.decorator.js';
 import { DateTime } from '../../graphql/schema/scalars.js';
+import { HintMode } from '../../sources/directory.js';
 import {
   AWAITS_RULES,
   awaitsRules,
@@ -36,14 +37,7 @@ registerEnumType(SyncState, {
   },
 });
 
-/** How changes of a directory server are found. */
-export enum FollowMode {
-  PUSHED = 'PUSHED',
-  COUNTED = 'COUNTED',
-  POLLED = 'POLLED',
-}
-
-registerEnumType(FollowMode, {
+registerEnumType(HintMode, {
   name: 'FollowMode',
   description: 'How changes of a directory server are found.',
   valuesMap: {
@@ -86,11 +80,11 @@ export class DirectoryStatus {
   blockedReason!: string | null;
 
   @InheritAccess()
-  @Field(() => FollowMode, {
+  @Field(() => HintMode, {
     nullable: true,
     description: 'How changes are found. Null for a file, and before the first synchronization run.',
   })
-  mode!: FollowMode | null;
+  mode!: HintMode | null;
 
   @InheritAccess()
   @Field(() => String, {
@@ -119,8 +113,7 @@ export class DirectoryStatusResolver {
     const isPermitted = principal !== null && this.seesDetails(principal);
     const reason = isPermitted ? this.reasonOf(status) : describeTrouble(status);
     return {
-      ...{ state, asOf, reason, blockedReason: reason },
-      mode: mode === null ? null : FollowMode[mode],
+      ...{ state, asOf, mode, reason, blockedReason: reason },
       refusals: isPermitted ? refusals : null,
     };
   }

@@ -59,10 +59,7 @@ const COLUMNS: Readonly<Record<keyof MirrorStatus, string>> = {
 
 const READ_STATUS = statement(`select ${Object.values(COLUMNS).join(', ')} from mirror_state`);
 
-/**
- * Returns a public reason why the data is not getting more current, or null. Unlike `reason`, it contains no
- * names of hosts, entries or files.
- */
+/** Why the data is not getting more current, without names of hosts, entries or files; null if it is. */
 export function describeTrouble({
   state,
   revision,

@@ -17,7 +17,7 @@ import type { Entry } from '../../ldap/entry.js';
 import { type Filter, parseFilter } from '../../ldap/filter/filter.js';
 import { isBelow, suffixOf } from '../../ldap/naming/dn.js';
 import { keyOfDn, uuidOfEntry } from '../../ldap/naming/identifiers.js';
-import { type EntryKind, type Hint, KINDS } from '../directory.js';
+import { type EntryKind, type Hint, HintMode, KINDS } from '../directory.js';
 import { type HintSource, isEqual, READ_TIMEOUT_MS, type ServerDirectory } from './server-directory.js';
 
 /** Whether an entry has entries below it (X.501). Active Directory does not have it, and limits the classes of parents. */
@@ -29,6 +29,8 @@ const CONTAINERS: readonly string[] =
 
 /** Milliseconds between two requests for the latest number of a server that numbers its changes. */
 const COUNT_INTERVAL_MS = 1000;
+/** Milliseconds that a hint may take from the server. */
+const IN_FLIGHT_MS = 250;
 
 /** Chooses the best way that the server offers and the model permits. */
 export async function chooseHints(
@@ -58,7 +60,8 @@ export async function chooseHints(
     if (await counted.isOffered()) return counted;
     refusals.push(`The account sees no numbers of changes (${counter.changed}, ${counter.latest})`);
   }
-  return { mode: 'POLLED', refusals, hints: (signal) => poll(directory.config.syncSeconds, signal) };
+  const hints = (signal: AbortSignal) => poll(directory.config.syncSeconds, signal);
+  return { mode: HintMode.POLLED, hintDelay: 0, refusals, hints };
 }
 
 /** Of a server that says nothing about changes, all entries are listed at an interval. */
@@ -74,7 +77,8 @@ async function* poll(seconds: number, signal: AbortSignal): AsyncGenerator<Hint>
  * contain is not used.
  */
 class PushedHints implements HintSource {
-  readonly mode = 'PUSHED';
+  readonly mode = HintMode.PUSHED;
+  readonly hintDelay = IN_FLIGHT_MS;
   readonly refusals = [];
 
   constructor(private readonly directory: ServerDirectory) {}
@@ -181,9 +185,10 @@ class PushedHints implements HintSource {
 
 /** Changes by the numbers that the server gives to them: uSNChanged of Active Directory, entryUSN of 389 Directory Server. */
 class CountedHints implements HintSource {
-  readonly mode = 'COUNTED';
+  readonly mode = HintMode.COUNTED;
+  readonly hintDelay = COUNT_INTERVAL_MS + 2 * IN_FLIGHT_MS;
   readonly refusals: string[];
-  /** The keys of the DNs of changed containers, by entryUUID. */
+  /** The keys of the DNs of changed containers, by identity. */
   private readonly containers = new Map<string, string>();
 
   constructor(

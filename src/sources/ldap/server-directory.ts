@@ -1,6 +1,7 @@
-import { hash, randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mappedFields, pictureFields } from '../../common/field.js';
 import { chunksOf } from '../../common/chunks.js';
+import { pause } from '../../common/pause.js';
 import { DEFAULT_PRESET, PRESETS } from '../../config/model/presets/presets.js';
 import {
   type DirectoryMapping,
@@ -22,7 +23,7 @@ import {
   type EntryKind,
   type Found,
   type Hint,
-  type HintMode,
+  HintMode,
   type Identity,
   KINDS,
   type Listed,
@@ -33,6 +34,8 @@ import { namingAttributesOf } from '../references.js';
 
 /** Number of entries that are read together. Each may have a picture of several megabytes. */
 const READ_TOGETHER = 50;
+/** Number of values of an attribute that are hashed at once. */
+const HASHED_TOGETHER = 1000;
 /** Milliseconds within which the server answers a search of a single entry. */
 export const READ_TIMEOUT_MS = 10_000;
 /** Milliseconds after which a later change has a later time than the latest one that was seen. */
@@ -48,6 +51,7 @@ const DYNAMIC_ATTRIBUTES: readonly string[] = ['labeledURI', 'memberURL'];
 /** What says where to look for changes. */
 export interface HintSource {
   readonly mode: HintMode;
+  readonly hintDelay: number;
   /** Why a better way is not used, one sentence each, without a full stop. */
   readonly refusals: readonly string[];
   hints(signal: AbortSignal): AsyncIterable<Hint>;
@@ -113,7 +117,11 @@ export class ServerDirectory implements Directory {
   }
 
   get mode(): HintMode {
-    return this.source?.mode ?? 'POLLED';
+    return this.source?.mode ?? HintMode.POLLED;
+  }
+
+  get hintDelay(): number {
+    return this.source?.hintDelay ?? 0;
   }
 
   get refusals(): readonly string[] {
@@ -182,7 +190,7 @@ export class ServerDirectory implements Directory {
     await this.readCsns();
   }
 
-  async *fetch(identities: readonly Identity[]): AsyncGenerator<Found> {
+  async *fetch(identities: readonly Identity[]): AsyncGenerator<readonly Found[]> {
     for (const some of chunksOf(identities, READ_TOGETHER)) {
       const found = new Map<string, Found>();
       for (const kind of KINDS) {
@@ -198,7 +206,7 @@ export class ServerDirectory implements Directory {
           const at = { ...this.searches[kind], base: dn, scope: 'base' } as const;
           for await (const each of this.search(kind, at)) if (each.uuid === uuid) found.set(uuid, each);
         }
-      yield* found.values();
+      yield [...found.values()];
     }
     if (this.shownCsns.length > 0) await this.readCsns();
   }
@@ -263,7 +271,8 @@ export class ServerDirectory implements Directory {
         if (this.showsIdentity && entry.bytes(this.uuid).length === 0)
           throw new SourceError(`The account may not read ${this.uuid} of every entry`);
         const uuid = uuidOfEntry(entry, this.uuid);
-        if (uuid !== null) yield { kind, uuid, dn: entry.dn, stamp: this.stampOf(kind, entry), entry };
+        if (uuid !== null) yield { kind, uuid, dn: entry.dn, stamp: await this.stampOf(kind, entry), entry };
+        await pause();
       }
     } catch (error) {
       // A single entry has gone.
@@ -272,7 +281,7 @@ export class ServerDirectory implements Directory {
     }
   }
 
-  private stampOf(kind: EntryKind, entry: Entry): string {
+  private async stampOf(kind: EntryKind, entry: Entry): Promise<string> {
     const [csn] = entry.text(ENTRY_CSN);
     const [time = ''] = entry.text(this.modifiedAt);
     if (time > this.latest) [this.latest, this.latestSeenAt] = [time, performance.now()];
@@ -284,10 +293,15 @@ export class ServerDirectory implements Directory {
     const contents = [...entry.attributes]
       .filter(([name, values]) => values.length > 0 && !this.pictures.has(name))
       .sort(([left], [right]) => (left < right ? -1 : 1));
-    const text = contents.map(
-      ([name, values]) => `${name} ${values.map((value) => value.toString('base64')).join()}`,
-    );
-    return `${times} ${hash('sha256', [entry.dn, ...text].join('\n'), 'base64url')}`;
+    const digest = createHash('sha256').update(entry.dn);
+    for (const [name, values] of contents) {
+      digest.update(`\n${name}`);
+      for (const some of chunksOf(values, HASHED_TOGETHER)) {
+        digest.update(some.map((value) => ` ${value.toString('base64')}`).join(''));
+        await pause();
+      }
+    }
+    return `${times} ${digest.digest('base64url')}`;
   }
 
   /** Finds out what the account sees of the first user and group. */

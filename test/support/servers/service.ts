@@ -11,7 +11,7 @@ import { Revisions } from '../../../src/database/revisions.js';
 import { MirrorFollowing } from '../../../src/mirror/following.js';
 import { Session } from '../../../src/mirror/leadership.js';
 import { MirrorState } from '../../../src/mirror/status/mirror-state.js';
-import type { RevisionOutcome } from '../../../src/mirror/revision/revision.js';
+import type { RevisionOutcome } from '../../../src/mirror/revision/write-revision.js';
 import { type RunOptions, Synchronizer } from '../../../src/mirror/synchronizer.js';
 import { ServiceAccountsService } from '../../../src/service-accounts/service-accounts.service.js';
 import { openDirectory } from '../../../src/sources/ldap/ldap-servers.js';

@@ -96,7 +96,7 @@ class NamedValues {
 }
 
 /** Counts what groups and the fields of the model name, and what of it no mirrored entry has. */
-export class References {
+export class CountedReferences {
   private readonly mirrored: Readonly<Record<EntryKind, Identified[]>> = { person: [], group: [] };
   private readonly named: readonly NamedValues[];
 

@@ -51,8 +51,6 @@ const KINDS = {
  * No change is earlier than one before it, even if the clock of the database goes back; times that are more than a day ahead are
  * of a clock that was wrong, and not continued. Ids continue at the microseconds of the clock: after a restore or a failover, a change
  * does not get the id of a lost one, by which clients would take it for known.
- * @param revision the number of the revision
- * @returns the number of changes
  */
 export async function writeChanges(writer: Writer, revision: number): Promise<number> {
   await orderUpdates(writer);
@@ -92,10 +90,7 @@ export async function writeChanges(writer: Writer, revision: number): Promise<nu
   return row?.count ?? 0;
 }
 
-/**
- * Gives updates an order in which each id is released before another entry receives it. Entries that exchange ids in a cycle have no
- * such order, and come first.
- */
+/** Each id is released before another entry receives it. Entries that exchange ids in a cycle have no such order, and come first. */
 async function orderUpdates(writer: Writer): Promise<void> {
   await writer.query(`
     with recursive renames as (

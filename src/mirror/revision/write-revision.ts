@@ -5,7 +5,7 @@ import type { Revision as WrittenRevision } from '../../database/revisions.js';
 import { REVISION_CHANNEL } from '../../database/revisions.js';
 import { NOW, type Writer } from '../../database/statements/statement.js';
 import { fingerprintOf, type Identity } from '../../sources/directory.js';
-import { writeChanges } from './change-log.js';
+import { writeChanges } from './write-changes.js';
 import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
 import { listStagedChanges, noteDiffering, type ListedChanges } from './listed-changes.js';
@@ -16,7 +16,6 @@ import { MEMBERS } from './staged-entry.js';
 export class OutdatedRevisionError extends Error {
   constructor() {
     super('Another process has changed the mirror meanwhile');
-    this.name = 'OutdatedRevisionError';
   }
 }
 
@@ -53,7 +52,7 @@ export type RevisionOutcome =
   | ({
       readonly kind: 'applied';
       readonly revision: WrittenRevision;
-      /** The entryUUIDs of groups that name a DN which another entry, or none, has now: the server may rewrite them soon (refint). */
+      /** The identities of groups that name a DN which another entry, or none, has now: the server may rewrite them soon (refint). */
       readonly naming: readonly string[];
     } & Summary)
   | ({ readonly kind: 'blocked'; readonly reason: string; readonly hash: string } & Summary)
@@ -135,7 +134,7 @@ class Revision {
     const { writer, request } = this;
     const { confirm, dryRun = false, signal } = request;
     const begun = await this.readState('');
-    const staging = await this.stage();
+    const staging = await this.stage(begun.id === null);
     signal?.throwIfAborted();
     const state = await this.readState(dryRun ? '' : ' for update of s');
     this.requireSame(begun, state);
@@ -157,8 +156,8 @@ class Revision {
     return this.conclude(state, { isFirst, losses, hash, isConfirmed: confirm !== undefined });
   }
 
-  private async stage(): Promise<Staging> {
-    const staging = await Staging.begin(this.writer);
+  private async stage(isFirst: boolean): Promise<Staging> {
+    const staging = await Staging.begin(this.writer, isFirst);
     await this.request.stage(staging);
     await this.addClaimants(staging);
     if (this.request.isRewritten === true) await this.addNaming(staging);
@@ -230,8 +229,8 @@ class Revision {
       await this.writeState(null, 0, state, difference);
       return { kind: 'unchanged' };
     }
-    await sweepPictures(writer, mapping);
     if (isFirst) for (const statement of MIRROR_INDEXES) await writer.query(statement);
+    await sweepPictures(writer, mapping, request.isHinted !== true);
     const number = await insertRevision(writer, state.now, counts, losses, reason !== null);
     // Clients begin with a listing, so the log need not repeat the whole directory.
     const changes = isFirst ? 0 : await writeChanges(writer, number);
