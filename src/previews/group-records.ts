@@ -37,11 +37,7 @@ export interface StoredMembership {
 
 export type MembershipChange = 'add' | 'update' | 'remove';
 
-/**
- * The roles for which a group names a user after a change (pure). With a higher role, the lower ones stay, so that the group keeps at
- * least one member.
- * @throws ServiceError NOT_FOUND, CONFLICT or BAD_USER_INPUT
- */
+/** The roles after a change (pure). With a higher one, the lower ones stay, so that the group keeps a member. @throws ServiceError */
 export function namingAfter(
   { namedAs, role: effective, isNamedByUser }: StoredMembership,
   change: MembershipChange,

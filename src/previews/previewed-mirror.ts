@@ -30,10 +30,7 @@ type EntryRow = [number, string, string, string, RawAttributes, number, ...unkno
 /** `b` is the entry of the row `e` of a user or group. */
 const ENTRY = 'e.key, e.entry_uuid, e.id, b.dn, b.attributes, e.visible_to';
 
-/**
- * SQL for the number of values of a form of members: up to two, without those that the viewer does not see, because the last visible
- * member would disclose them. Undefined: the directory does not limit it.
- */
+/** SQL for the number of values of a form, up to two, as far as the viewer sees them: the last visible member would be disclosed. */
 const countValues = (role: naming.RoleSum, form: MemberForm | undefined) => `
   case when e.members_visible_to > 0 then 1 else (
     select count(*)::integer from (
@@ -122,10 +119,7 @@ export class PreviewedMirror {
     this.users = userTable(directory.mapping.users.fields);
   }
 
-  /**
-   * The user that a mutation names.
-   * @throws ServiceError INSUFFICIENT_SCOPE, before any database access, for a user whom the token cannot read, and NOT_FOUND
-   */
+  /** The user that a mutation names. @throws ServiceError INSUFFICIENT_SCOPE before any database access, NOT_FOUND */
   async getUser(input: UserInput, argument: string): Promise<records.MirroredEntry> {
     const { principal } = this;
     const { by, value } = lookupOf(this.users, input);
@@ -153,10 +147,7 @@ export class PreviewedMirror {
     return row === undefined ? null : entryOf('person', row);
   }
 
-  /**
-   * The group that a mutation names. A group that the token cannot read counts as nonexistent: one statement covers both cases.
-   * @throws ServiceError INSUFFICIENT_SCOPE, before any database access, for a token that can read no group, and NOT_FOUND
-   */
+  /** As getUser. A group that the token cannot read counts as nonexistent: one statement covers both cases. */
   async getGroup(input: GroupInput, argument: string): Promise<groupRecords.MirroredGroup> {
     const { by, value } = lookupOf(GROUP_TABLE, input);
     const own = onlyReadable(this.principal, argument);

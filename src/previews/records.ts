@@ -106,10 +106,7 @@ export function classesOf(entry: Pick<MirroredEntry, 'attributes'>): readonly st
   return textsOf(entry, 'objectClass') ?? [];
 }
 
-/**
- * Gives attributes of an entry other values (pure). The record is the difference. It deletes old values by name, so that the server
- * rejects a stale record, and adds the auxiliary class if an attribute needs it.
- */
+/** Gives attributes other values (pure). The record deletes old ones by name, so that the server rejects it if it is stale. */
 export function changeValues(entry: Stored, wanted: Wanted, mapping: DirectoryMapping): ChangedEntry {
   const stepsOf = (given: Wanted) =>
     given.flatMap(({ attribute, values }) =>

@@ -49,10 +49,7 @@ export function noUserContext(what: string): ServiceError {
   return new ServiceError('NO_USER_CONTEXT', `This token acts for no user of the directory: ${what}`);
 }
 
-/**
- * Whether the token can read every user and every group by a query. A mutation returns the objects that it names, and its error
- * reveals whether they exist. So it accepts only objects that the same token can read (docs/clients.md).
- */
+/** A mutation returns what it names, and its error reveals whether that exists: it accepts only what a query can read. */
 export function canReadAll({ scopes }: Principal): boolean {
   return scopes.has('read') || scopes.has('directory');
 }
@@ -66,10 +63,7 @@ export function unreadable({ scopes }: Principal, argument: string): ServiceErro
   );
 }
 
-/**
- * The folded id of the only user whom the token can read, by whom its groups are found. Null: it can read everyone.
- * @throws ServiceError INSUFFICIENT_SCOPE if it can read no user
- */
+/** The folded id of the only user whom the token can read. Null: everyone. @throws ServiceError INSUFFICIENT_SCOPE if there is none */
 export function onlyReadable(principal: Principal, argument: string): string | null {
   const { scopes, subject } = principal;
   if (canReadAll(principal)) return null;

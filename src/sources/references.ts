@@ -65,20 +65,14 @@ export function referenceKeyOf(by: NamedBy, value: string): string | null {
   return isUuid(uuid) ? `uuid:${uuid}` : null;
 }
 
-/**
- * The text of a value with which a group names an entry: a UUID of 16 bytes, or UTF-8, of uniqueMember without the
- * identifier. Null: it is not text.
- */
+/** The name in a value of a group: a UUID of 16 bytes, or UTF-8, of uniqueMember without the identifier. Null: it is no text. */
 export function nameInValue(attribute: string, by: NamedBy, value: Buffer): string | null {
   const text = by === 'uuid' && value.length === 16 ? formatUuid(value.toString('hex')) : decodeUtf8(value);
   const isUnique = attribute.toLowerCase() === UNIQUE_MEMBER;
   return isUnique && text !== null ? dnOfNameAndUid(text) : text;
 }
 
-/**
- * The key as the mirror stores and compares it, a UUID. The key of a DN is one already; others are hashed, with a character
- * before them that no DN contains.
- */
+/** The key as the mirror stores it, a UUID: that of a DN, or a hash with a character before it that no DN contains. */
 export function storedKeyOf(key: string): string {
   return /^(?:id|uuid|sid):/.test(key) ? formatUuid(hash('sha256', `\0${key}`, 'hex').slice(0, 32)) : key;
 }

@@ -47,10 +47,7 @@ class StatementPool {
     private readonly limits: DatabaseTimeLimits,
   ) {}
 
-  /**
-   * Runs one statement on a connection of the pool.
-   * @throws NothingReadError if there is no revision; ServiceError TIMEOUT; ServiceUnavailableError
-   */
+  /** Throws NothingReadError if there is no revision; ServiceError TIMEOUT; ServiceUnavailableError. */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     const connecting = this.pool().connect();
     const client = await connecting.catch((error: unknown) => Promise.reject(databaseError(error)));

@@ -38,10 +38,7 @@ export function filterTypeOf(field: Pick<Field, 'type' | 'column' | 'isFilterabl
   return (FILTER_TYPES as Readonly<Record<string, FilterType>>)[field.type] ?? null;
 }
 
-/**
- * Name of the text by which values of a field are compared: of a column, or in JSONB, where it contains the rule, so that processes with
- * another one do not compare with it. Null: the field has none.
- */
+/** Name of the text by which values are compared: of a column, or in JSONB with the rule. Null: the field has none. */
 export function comparedName(field: FieldDefinition): string | null {
   const { column, filter, match = 'caseIgnore' } = field;
   if (column !== null) return filter === undefined ? null : `${column}_compared`;

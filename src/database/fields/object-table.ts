@@ -20,10 +20,7 @@ const WORDS: Readonly<Record<LookupKey, string>> = {
   email: 'No % has this e-mail address, or several have it',
 };
 
-/**
- * SQL condition for the object with an identity. Several users can have one address, which then identifies none.
- * @param value placeholder of the value of an ObjectLookup
- */
+/** SQL condition for the object with an identity. Several users can have one address, which then identifies none. */
 export function lookupCondition(
   { table, addressVisibleTo: audience }: Pick<TableNames, 'table' | 'addressVisibleTo'>,
   by: LookupKey,
@@ -64,10 +61,7 @@ export function notFound(
   return new NotFoundError(WORDS[by].replace('%', noun), argument);
 }
 
-/**
- * Returns one row even if no object is found. In that row only the revision is not null.
- * @param columns the key first
- */
+/** Returns one row even if no object is found, with the revision only. The first column is the key. */
 export function findObject(names: TableNames, by: LookupKey, columns: string): Statement {
   const { table, alias } = names;
   return statement(

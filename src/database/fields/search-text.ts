@@ -31,10 +31,7 @@ function wordsOf(folded: string): string[][] {
     .filter((parts) => parts.length > 0);
 }
 
-/**
- * The text that searches match: the words, each after a space, then after a line feed what begins with a part of a word and
- * omits what is between it and the next ones.
- */
+/** The words, each after a space, then after a line feed what begins with a part of a word, without what is between it and the next. */
 export function searchText(values: readonly string[]): string {
   const folded = values.map((value) => fold(value).trim());
   const texts = folded.map(wordsOf);

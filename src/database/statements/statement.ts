@@ -65,10 +65,7 @@ export interface SentStatement extends Pick<Statement, 'name' | 'text'> {
  * that nothing can read users, groups or memberships without a viewer.
  */
 export interface Reader {
-  /**
-   * Runs one named prepared statement. Rows are arrays, which are cheaper than objects (docs/adr/0004).
-   * @throws ServiceUnavailableError; ServiceError TIMEOUT
-   */
+  /** Rows are arrays, which are cheaper than objects (docs/adr/0004). @throws ServiceUnavailableError; ServiceError TIMEOUT */
   read<Row extends unknown[]>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
   /** Whether a statement was run for the viewer, so that other viewers may get other rows. */
   readonly isPersonal: boolean;

@@ -19,10 +19,7 @@ interface ViewerKind {
 /** The variants of a statement, which live as long as the statement, by the number of its values and the kind of viewer. */
 const variants = new WeakMap<Statement, Map<string, Statement>>();
 
-/**
- * A statement and its values, as they are read for a viewer.
- * @param rules those with which the mirror has to be written, by their number; 0: no condition
- */
+/** A statement and its values, as they are read for a viewer. */
 export function forViewer(
   asked: Statement,
   values: readonly unknown[],
@@ -224,10 +221,7 @@ interface Relation {
   readonly select: (words: ReadonlySet<string>) => string;
 }
 
-/**
- * The relations whose names occur in a statement, with the columns whose names occur. PostgreSQL visits all of them at each
- * execution, also those that it does not use.
- */
+/** The relations and columns whose names occur in a statement: PostgreSQL visits all of them at each execution. */
 function relationsOf(text: string, relations: readonly Relation[]): string {
   const words = new Set<string>();
   const note = (sql: string) => sql.match(/\w+/g)?.forEach((word) => words.add(word.toLowerCase()));

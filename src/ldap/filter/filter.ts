@@ -224,10 +224,7 @@ function compileEqual(value: Buffer): (candidate: Buffer) => boolean {
   };
 }
 
-/**
- * Compiles the matches that need neither a schema nor other entries: by the equality rule, and by the bitwise
- * rules of Active Directory, whose numbers have a sign and any number of bits.
- */
+/** Matches by the equality rule, and by the bitwise rules of Active Directory, whose numbers have a sign and any number of bits. */
 function compileExtensible({ attribute, rule, includesDn, value }: ExtensibleMatch): EntryPredicate {
   if (attribute === null || !(rule === null || rule === BITWISE_AND || rule === BITWISE_OR))
     throw new InvalidFilterError(`a match by the rule ${rule ?? ''}, which only a server can evaluate`);

@@ -21,10 +21,7 @@ export type ChangeRecord = { readonly dn: string; readonly assertion?: Filter } 
 const ASSERTION_CONTROL = '1.3.6.1.1.12';
 const LONGEST_LINE = 76;
 
-/**
- * Writes change records (RFC 2849), which must be applied in this order. The output is ASCII, folded at 76
- * columns. It ends in a blank line, so that concatenated outputs are valid input for ldapmodify.
- */
+/** Writes change records (RFC 2849), to be applied in this order. A blank line ends them, so that outputs can be concatenated. */
 export function writeLdif(records: readonly ChangeRecord[]): string {
   return `version: 1\n${records.map(writeRecord).join('')}`;
 }

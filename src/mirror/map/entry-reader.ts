@@ -297,10 +297,7 @@ const SINCE_1601 = 11_644_473_600_000n;
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/**
- * An instant as text in UTC with milliseconds (RFC 3339), which sorts by time: from Generalized Time, or from
- * Active Directory's count of 100 nanoseconds since 1601.
- */
+/** An instant in UTC (RFC 3339): from Generalized Time, or from the count of 100 nanoseconds since 1601 of Active Directory. */
 function parseInstant(text: string): string | null | Misfit {
   if (NEVER.has(text)) return null;
   const time = COUNT.test(text) ? Number(BigInt(text) / 10_000n - SINCE_1601) : timeOf(text);

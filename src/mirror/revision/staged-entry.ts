@@ -172,12 +172,12 @@ export class EntryStager {
   private rowOf(kind: EntryKind, value: MappedPerson | MappedGroup): Record<string, unknown> {
     const { written, searched } = this.columns[kind];
     const text = searchText(searched.flatMap((name) => [value[name] ?? []].flat().map(String)));
-    const columns = written.map(([name, valueOf]) => {
+    const row: Record<string, unknown> = {};
+    for (const [name, valueOf] of written) {
       const column = valueOf(value);
-      return [name, Buffer.isBuffer(column) ? `\\x${column.toString('hex')}` : column] as const;
-    });
-    return {
-      ...(Object.fromEntries(columns) as Record<string, unknown>),
+      row[name] = Buffer.isBuffer(column) ? `\\x${column.toString('hex')}` : column;
+    }
+    return Object.assign(row, {
       entry_uuid: value.uuid,
       id: value.id,
       id_folded: foldId(value.id),
@@ -194,7 +194,7 @@ export class EntryStager {
             family_sort_name: typeof value['familyName'] === 'string' ? sortKey(value['familyName']) : '',
           }
         : { members_visible_to: (value as MappedGroup).membersVisibleTo ?? 0 }),
-    };
+    });
   }
 
   private rawOf(kind: EntryKind, entry: Entry, shas: ReadonlyMap<Buffer, string>): RawAttributes {
@@ -292,10 +292,7 @@ export async function faultOfPicture(bytes: Buffer): Promise<string | null> {
   return inspection.ok ? null : inspection.reason;
 }
 
-/**
- * Stores pictures under the SHA-256 of their bytes while entries are still being read, so that a run does not
- * hold them in memory. Unused ones are deleted (see sweepPictures).
- */
+/** Stores pictures by SHA-256 while entries are read, so that a run does not hold them in memory. sweepPictures deletes others. */
 export class PictureStore {
   private readonly known = new Set<string>();
   private allKnown = false;
