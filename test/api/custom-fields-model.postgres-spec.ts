@@ -1,6 +1,5 @@
 import { mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Logger } from '@nestjs/common';
 import { signUrl } from '../../src/media/signing/signed-url.js';
 import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
@@ -86,8 +85,6 @@ describe('custom fields of a model file', () => {
 });
 
 describe('rules of visibility that a model file adds', () => {
-  const warned = jest.spyOn(Logger.prototype, 'warn');
-  const AWAITS = expect.stringMatching(/^The mirror was written with other rules of visibility\. /) as string;
   const RULES = join(directory, 'rules.yaml');
   writeFileSync(
     RULES,
@@ -116,7 +113,6 @@ describe('rules of visibility that a model file adds', () => {
       DATABASE_URL: database.url,
       DIRECTORY_URL: `file:${directoryFile}`,
     };
-    warned.mockClear();
   });
 
   const others: TestService[] = [];
@@ -173,7 +169,6 @@ describe('rules of visibility that a model file adds', () => {
     renameSync(file, away);
     const second = await startOther();
     expect(await refusalsOf(second)).toEqual(REFUSED);
-    expect(warned).toHaveBeenCalledWith(AWAITS);
     const confidant = await confidantOf(second);
     expect(await second.read(IDS, { authorization: confidant })).toEqual(ALL);
     expect(await second.read('{ directoryStatus { reason } }', { authorization: confidant })).toEqual({
