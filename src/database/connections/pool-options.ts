@@ -31,6 +31,7 @@ export function poolOptions(max: number, { statement, idle, connection }: Databa
     max,
     connectionTimeoutMillis: connection,
     keepAlive: true,
+    pipeline: true,
     onConnect: async (client: pg.ClientBase) => {
       // A query on a lost connection rejects its own promise, and the pool notices lost idle connections.
       client.on('error', () => undefined);
