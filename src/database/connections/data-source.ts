@@ -101,7 +101,9 @@ class StatementPool {
       const client = await this.pool().connect();
       const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
       stream.cork();
-      setImmediate(() => stream.uncork());
+      setImmediate(() => {
+        stream.uncork();
+      });
       return client;
     } catch (error) {
       throw databaseError(error);
