@@ -42,7 +42,8 @@ export interface AccessCount extends AuditActor {
   users: number;
 }
 
-const DAY = 86_400_000;
+/** Milliseconds. */
+export const DAY = 86_400_000;
 
 /** The day of an instant in UTC, such as 2030-01-15. */
 export function dayOf(instant: Date): string {

@@ -9,7 +9,15 @@ import { Incident } from '../common/incident.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { settlesWithin } from '../common/settles-within.js';
-import { type AccessCount, actorOf, type AuditActor, dayOf, OTHERS, SIGNED_URL } from './access-counts.js';
+import {
+  type AccessCount,
+  actorOf,
+  type AuditActor,
+  DAY,
+  dayOf,
+  OTHERS,
+  SIGNED_URL,
+} from './access-counts.js';
 import { AccessLogEntity } from './access-log.entity.js';
 import type { PersonalDataAccess } from './personal-data.decorator.js';
 
@@ -51,6 +59,8 @@ export class AccessLog implements OnModuleInit {
   /** The day of the last deletion of old days. */
   private prunedOn: string | null = null;
   private readonly incident = new Incident(this.logger);
+  /** Since 1970, and as text. */
+  private day = { number: 0, text: '1970-01-01' };
 
   constructor(
     @Inject(CONFIG) { accessLogDays }: Config,
@@ -105,11 +115,18 @@ export class AccessLog implements OnModuleInit {
   }
 
   private add(actor: AuditActor, { fields, users }: PersonalDataAccess): void {
-    const day = dayOf(new Date());
+    const day = this.today();
     for (const [index, field] of fields.entries()) {
       const shown = users[index] ?? 0;
       if (shown > 0) this.addRow({ day, ...actor, field, requests: 1, users: shown });
     }
+  }
+
+  /** Formatted once a day, because every request needs it. */
+  private today(): string {
+    const number = Math.floor(Date.now() / DAY);
+    if (number !== this.day.number) this.day = { number, text: dayOf(new Date(number * DAY)) };
+    return this.day.text;
   }
 
   private addRow(count: AccessCount): void {

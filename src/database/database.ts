@@ -50,11 +50,7 @@ export class Database {
     return rows;
   }
 
-  /**
-   * Null if the primary has to answer: the rows are not of the current revision, which an empty result never proves, or the reader
-   * endpoint failed.
-   * @throws ServiceError TIMEOUT
-   */
+  /** Null: the primary answers, because the rows are not of the current revision or the endpoint failed. @throws ServiceError TIMEOUT */
   async readAtEndpoint<Row extends unknown[]>(
     statement: Statement,
     values: readonly unknown[],

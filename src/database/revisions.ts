@@ -53,10 +53,7 @@ const BRIEF_MS = 2;
 /** Seconds by which the clocks of servers may differ without a clock change. */
 const TOLERANCE = 5;
 
-/**
- * The current revision of the mirror and its age, without a query for each request. Only the primary reports it: each second, and
- * at once when another revision was announced or read. Numbers are not compared, because they decrease after a restore.
- */
+/** The current revision and its age, which only the primary reports. Numbers are not compared: they decrease after a restore. */
 @Injectable()
 export class Revisions implements OnModuleInit, OnModuleDestroy {
   /** The number of the rules of visibility of the model; 0: it has none. */

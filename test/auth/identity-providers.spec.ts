@@ -57,7 +57,7 @@ type Changes = Readonly<Record<string, unknown>>;
 
 /** The documented token of a provider with changes, as its issuer signs it today; undefined removes a claim. */
 function sign({ header, payload }: Documented, changes: Changes = {}, typ = header.typ): Promise<string> {
-  const times = { iat: now(), exp: now() + 600, ...('nbf' in payload && { nbf: now() }) };
+  const times = { iat: now(), nbf: now(), exp: now() + 600 };
   const claims = JSON.parse(JSON.stringify({ ...payload, ...times, iss: issuer, ...changes })) as JWTPayload;
   return new SignJWT(claims)
     .setProtectedHeader({ alg: 'RS256', kid: 'one', ...(typ !== undefined && { typ }) })

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type pg from 'pg';
 import { DataSource, MigrationExecutor } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
@@ -34,11 +35,20 @@ const READ_CHECK_MS = 2000;
 /** Prepared statements of a connection. */
 const MAX_PREPARED = 100;
 
-/**
- * Runs statements on the connections of a pool. A statement is prepared from its second use on, because most selections are used
- * once. The driver cannot close single ones: a connection prepares a limited number, until it is replaced (poolOptions).
- */
+/** Statements that share a connection. A slow one delays those behind it. */
+const MAX_TOGETHER = 8;
+
+/** A connection that the statements of one turn of the event loop share. */
+interface SharedConnection {
+  readonly client: Promise<pg.PoolClient>;
+  /** Statements without a result. */
+  running: number;
+  failure?: Error;
+}
+
+/** A statement is prepared from its second use on. The driver cannot close single ones: each connection has a limited number. */
 class StatementPool {
+  private shared: SharedConnection | null = null;
   private readonly used = new WeakSet<Statement>();
   private readonly prepared = new WeakMap<pg.ClientBase, Set<string>>();
 
@@ -49,16 +59,45 @@ class StatementPool {
 
   /** Throws NothingReadError if there is no revision; ServiceError TIMEOUT; ServiceUnavailableError. */
   async read<Row extends unknown[]>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    const connecting = this.pool().connect();
-    const client = await connecting.catch((error: unknown) => Promise.reject(databaseError(error)));
-    let failure: Error | undefined;
+    const shared = this.share();
+    const client = await shared.client;
     try {
       return await this.readOn<Row>(client, statement, values);
     } catch (error) {
-      if (!(error instanceof NothingReadError)) failure = error as Error;
+      if (!(error instanceof NothingReadError)) shared.failure = error as Error;
       throw error;
     } finally {
-      client.release(failure);
+      if (--shared.running === 0) {
+        if (this.shared === shared) this.shared = null;
+        client.release(shared.failure);
+      }
+    }
+  }
+
+  /** The requests of one turn send their statements in one write, and PostgreSQL answers in one (PostgreSQL 18, §32.5). */
+  private share(): SharedConnection {
+    if (this.shared === null || this.shared.running === MAX_TOGETHER) {
+      const shared = { client: this.connect(), running: 0 };
+      this.shared = shared;
+      setImmediate(() => {
+        if (this.shared === shared) this.shared = null;
+      });
+    }
+    this.shared.running++;
+    return this.shared;
+  }
+
+  private async connect(): Promise<pg.PoolClient> {
+    try {
+      const client = await this.pool().connect();
+      const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+      stream.cork();
+      setImmediate(() => {
+        stream.uncork();
+      });
+      return client;
+    } catch (error) {
+      throw databaseError(error);
     }
   }
 

@@ -36,6 +36,7 @@ export function poolOptions(max: number, { statement, idle, connection }: Databa
     keepAlive: true,
     // A prepared statement takes about 100 kB of the server's memory until its connection ends.
     maxUses: MOST_USES,
+    pipeline: true,
     onConnect: async (client: pg.ClientBase) => {
       // A query on a lost connection rejects its own promise, and the pool notices lost idle connections.
       client.on('error', () => undefined);

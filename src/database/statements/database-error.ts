@@ -12,10 +12,7 @@ const CONSTRAINTS: Partial<Record<string, () => ServiceError>> = {
     ),
 };
 
-/**
- * SQLSTATEs of temporary conditions: connection lost, out of resources, shutdown, read-only, idle timeout, and a prepared statement
- * of another session because a pooler shares sessions. Codes that begin with E are those of sockets.
- */
+/** SQLSTATEs of temporary conditions, and of a pooler that shares sessions. Codes that begin with E are those of sockets. */
 const UNAVAILABLE =
   /^(08|53|57P|E(CONN|HOST|NET|PIPE|TIMEDOUT|NOENT|NOTFOUND|AI_AGAIN)|(25006|25P03|26000|42P05)$)/;
 /** SQLSTATEs undefined_table and object_not_in_prerequisite_state: during a restore (docs/adr/0032). */

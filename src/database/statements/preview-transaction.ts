@@ -34,13 +34,7 @@ export class PreviewTransaction implements Reader, Writer {
     this.latest = performance.now() + dataSource.timeLimits.preview;
   }
 
-  /**
-   * Runs `work` in a transaction that is always rolled back. Throws what `work` throws, and:
-   * @param readsRoles whether fields have audiences, which depend on the roles of the viewer
-   * @throws LostRaceError after a conflict with a revision or another preview, even if `work` has caught it
-   * @throws ServiceUnavailableError if no connection is free
-   * @throws ServiceError TIMEOUT if it takes too long
-   */
+  /** Runs `work` in a transaction that is always rolled back. @throws LostRaceError after a conflict, even if `work` has caught it */
   static async run<Result>(
     dataSource: DirectoryDataSource,
     { rules, hides }: Pick<Revisions, 'rules' | 'hides'>,

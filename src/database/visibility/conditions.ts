@@ -22,10 +22,7 @@ export const ALWAYS = 'true';
 
 export type Conditions = ReturnType<typeof conditionsFor>;
 
-/**
- * SQL conditions of visibility (docs/adr/0038), each for rows of an alias. They use the relations `viewer`, `limited` and
- * `all_…` of visible-statement.ts. The viewer is read only for rows with a level above 0.
- */
+/** SQL conditions of visibility (docs/adr/0038), each for rows of an alias. The viewer is read only for rows with a level above 0. */
 export function conditionsFor(hasRules: boolean, isLimited: boolean) {
   const byRules = (...levels: readonly Level[]) => (hasRules ? sees(levels) : ALWAYS);
   const within = (rules: string, limit: string) => (isLimited ? `${rules} and ${limit}` : rules);
@@ -111,10 +108,7 @@ function administers(user: string, memberships: string): string {
       where a.user_key = ${user} and a.group_key in (select unnest(w.admin_of) from viewer w)))`;
 }
 
-/**
- * Whether the viewer sees a change `c`. The audiences are those at the time of the change, or narrower ones of a later time. Roles
- * are those of now; for a deleted user or group, those at its deletion.
- */
+/** The audiences are those at the time of the change, or narrower ones; roles are those of now, or at the deletion of their group or user. */
 function seesChange(): string {
   const user = (level: string): Level => ({
     level,

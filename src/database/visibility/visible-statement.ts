@@ -59,12 +59,7 @@ function rolesOf(viewer: Viewer | FixedViewer): unknown[] {
   return [key, memberOf, adminOf, ownerOf, ownOf, joined];
 }
 
-/**
- * The tables as a viewer sees them, as relations with the names of the tables, which hide the tables from a statement behind them:
- * no statement can read around them. PostgreSQL merges them into the statement: a condition on a level that is 0 for most rows, in
- * the order of the same indexes.
- * @param first the number of the first of the values of the viewer
- */
+/** The tables as a viewer sees them. The relations have their names and hide them: no statement can read around them. */
 function visibleTables(kind: ViewerKind, first: number): Relation[] {
   const { hasRules, isLimited } = kind;
   return [
@@ -85,11 +80,7 @@ function viewerOf(first: number, { seesHidden, isFixed }: ViewerKind): string {
   return `select ${valueAt(0)}::integer as key, ${columns.join(', ')}, ${String(seesHidden)} as sees_hidden`;
 }
 
-/**
- * The groups to which the viewer is limited (`groups`), with the groups nested in them, and those of the limit whose members
- * are the users of the viewer (`roots`). Rules apply here too: a group that is hidden, or has hidden members, leads to no
- * other group and to no user.
- */
+/** `groups`: those of the limit and those nested in them. `roots`: those whose members the viewer sees. Rules apply here, too. */
 function limitedRelation(uuids: number, { seesGroup, seesMembers }: Conditions): Relation {
   const named = `from groups g where g.entry_uuid = any ($${uuids}::uuid[]) and ${seesGroup('g')}`;
   const groups = `

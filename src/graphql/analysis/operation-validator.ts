@@ -122,7 +122,9 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
       typeof value === 'string' ? value.length : value,
     );
     const key = `${queryHash} ${operationName}\n${scopes}\n${shape}`;
-    const decision = this.decisions.get(key) ?? evaluatePolicy(parsed, variables, principal, this.config);
+    const known = this.decisions.get(key);
+    if (known !== undefined) return known;
+    const decision = evaluatePolicy(parsed, variables, principal, this.config);
     if (key.length <= LONGEST_KEY) this.decisions.set(key, decision);
     return decision;
   }
