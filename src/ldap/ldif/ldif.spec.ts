@@ -28,7 +28,6 @@ async function readError(content: string | Buffer): Promise<LdifError> {
   return error;
 }
 
-
 /** Decides how a file is written and split, from a list of numbers that it uses in turn. */
 type Choices = () => number;
 
