@@ -1,4 +1,5 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
@@ -182,10 +183,14 @@ describe('several processes that serve requests', () => {
     const ended = service.kill('SIGTERM');
     const readiness = () => send({ config }, { path: '/_readiness' }).then(({ status }) => status);
     await eventually(readiness, 503);
+    // Connections are closed after their next response.
+    const agent = new Agent({ keepAlive: true });
+    const askKept = () => post({ config }, { query: QUERY }, { authorization }, agent);
+    await eventually(async () => (await askKept()).headers['connection'], 'close');
+    agent.destroy();
     expect(slow.filter(({ destroyed }) => destroyed)).toEqual([]);
     for (const socket of slow) socket.write(body.slice(10));
-    for (const answer of await Promise.all(answers))
-      expect(answer).toMatch(/^HTTP\/1\.1 200 .*connection: close/is);
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 /);
     expect((await ended).code).toBe(0);
   });
 
