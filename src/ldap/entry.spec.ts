@@ -9,12 +9,6 @@ describe('an entry', () => {
     expect(entry.bytes('givenname')).toEqual(bytes('Ann', 'Anna'));
   });
 
-  it('has no values of a missing attribute', () => {
-    const entry = new Entry('uid=ann', []);
-    expect(entry.text('cn')).toEqual([]);
-    expect(entry.bytes('cn')).toEqual([]);
-  });
-
   it('distinguishes attributes with options, regardless of their case and order', () => {
     const entry = new Entry('uid=ann', [
       ['cn', bytes('Ann')],

@@ -1,19 +1,34 @@
 import fc from 'fast-check';
-import { applyRecord, entryOf, rawAttributes } from '../../test/support/builders/model-entry.js';
+import {
+  applyRecord,
+  definedOf,
+  entryOf,
+  rawAttributes,
+  withoutRefusal,
+} from '../../test/support/builders/model-entry.js';
 import { NAUGHTY_STRINGS } from '../../test/support/builders/naughty-strings.js';
-import { ServiceError } from '../common/errors.js';
 import { modelSetting } from '../../test/support/builders/model-file.js';
 import { named } from '../../test/support/builders/named-subject.js';
 import { configFor, readConfig } from '../config/config.js';
 import { builtInConfig, NO_SAMPLE } from '../../test/support/builders/built-in-config.js';
 import { foldValue } from '../ldap/naming/dn.js';
+import { keyOfDn } from '../ldap/naming/identifiers.js';
 import type { Entry } from '../ldap/entry.js';
 import type { ChangeRecord } from '../ldap/ldif/ldif-record.js';
 import { GROUP_FIELDS } from '../groups/group.fields.js';
+import { GroupRole } from '../groups/group.model.js';
 import { memberAttributesOf } from '../config/model/mapping.js';
-import { mapGroup } from '../mirror/map/map.js';
-import type { MappedGroup } from '../mirror/map/map.js';
-import { buildGroupDeletion, buildNewGroup, type MirroredGroup, type NamedEntry } from './group-records.js';
+import { mapGroup, type MappedGroup } from '../mirror/map/map.js';
+import { keysOfEntry, type NamedAs, type RoleSum } from '../sources/references.js';
+import {
+  buildNewGroup,
+  changeNames as changeNamesIn,
+  type MembershipChange,
+  type MirroredGroup,
+  type NamedEntry,
+  namingAfter,
+  NOT_NAMED,
+} from './group-records.js';
 import { changeFields } from './records.js';
 import { type FieldChanges, type NewGroup, validateChange } from './values.js';
 
@@ -22,6 +37,8 @@ const mapping = directory.groups;
 const DN = 'cn=chess-club,ou=groups,dc=example,dc=org';
 const GO = 'cn=go,ou=groups,dc=example,dc=org';
 const ADA = 'uid=ada,ou=people,dc=example,dc=org';
+const BOB = 'uid=bob,ou=people,dc=example,dc=org';
+const { MEMBER, OWNER } = GroupRole;
 
 function groupEntry(attributes: Record<string, string[]>, dn = DN): Entry {
   const objectClass = ['groupOfNames', 'directoryGroup'];
@@ -69,32 +86,6 @@ describe('the change of a group', () => {
         { operation: 'delete', values: ['https://example.org The Chess Club', 'https://example.org/2'] },
         { operation: 'add', values: ['https://chess.example.org The Chess Club', 'https://example.org/2'] },
       ],
-    });
-  });
-
-  it('drops a label that is too long', () => {
-    const entry = groupEntry({ labeledURI: [`https://example.org ${'x'.repeat(9000)}`] });
-    const website = `https://example.org/${'y'.repeat(1000)}`;
-    const { record } = change(entry, { website });
-    expect(record).toMatchObject({
-      changes: [{ operation: 'delete' }, { operation: 'add', values: [website] }],
-    });
-  });
-
-  it('adds the class that a name requires, if it is missing', () => {
-    const entry = groupEntry({ objectClass: ['groupOfNames'] });
-    expect(change(entry, { name: 'Chess Club' })).toMatchObject({
-      record: {
-        assertion: { kind: 'and', filters: [{ kind: 'not', filter: { attribute: 'displayName' } }] },
-        changes: [
-          { operation: 'add', attribute: 'objectClass', values: ['directoryGroup'] },
-          { operation: 'add', attribute: 'displayName', values: ['Chess Club'] },
-        ],
-      },
-      attributes: { objectclass: ['groupOfNames', 'directoryGroup'], displayname: ['Chess Club'] },
-    });
-    expect(change(entry, { description: 'Chess' }).record).toMatchObject({
-      changes: [{ attribute: 'description' }],
     });
   });
 
@@ -158,7 +149,7 @@ describe('the change of a group', () => {
         const outcome = wanted && withoutRefusal(() => change(entry, wanted));
         if (outcome === null) return;
         const after = applyRecord(entry, outcome.record);
-        expect(mapped(after)).toEqual({ ...mapped(entry), ...defined(wanted) });
+        expect(mapped(after)).toEqual({ ...mapped(entry), ...definedOf(wanted) });
         expect(storedGroup(after).attributes).toEqual(outcome.attributes);
       }),
       { numRuns: 1000 },
@@ -174,25 +165,6 @@ describe('a new group', () => {
     website: 'https://go.example.org',
     email: 'go@example.org',
   };
-
-  it('has the given values, and its creator as owner and first member', () => {
-    const record = create(group, named(ADA));
-    expect(record).toEqual({
-      dn: GO,
-      changetype: 'add',
-      attributes: [
-        { attribute: 'objectClass', values: ['groupOfNames', 'directoryGroup'] },
-        { attribute: 'cn', values: ['go'] },
-        { attribute: 'displayName', values: ['Go Club'] },
-        { attribute: 'description', values: ['Stones\non a board'] },
-        { attribute: 'labeledURI', values: ['https://go.example.org'] },
-        { attribute: 'mail', values: ['go@example.org'] },
-        { attribute: 'owner', values: [ADA] },
-        { attribute: 'member', values: [ADA] },
-      ],
-    });
-    expect(mapped(entryOfNew(record))).toMatchObject({ ...group, dn: GO });
-  });
 
   it('has the attributes of Active Directory, which allows a group without members', () => {
     const { groups } = configFor(builtInConfig(), 'samba').directory.mapping;
@@ -224,35 +196,6 @@ describe('a new group', () => {
     });
   });
 
-  it('has no members without a creator if its class allows none', () => {
-    const { groups } = readConfig(modelSetting('groups: {classes: groupOfMembers}')).directory.mapping;
-    const record = create(group, null, groups);
-    expect(entryOfNew(record).text('objectClass')).toEqual(['groupOfMembers']);
-    expect(entryOfNew(record).text('member')).toEqual([]);
-  });
-
-  it('has a cn, with any attribute for the id', () => {
-    const { groups } = readConfig(modelSetting('groups: {id: ou}')).directory.mapping;
-    const record = create(group, named(ADA), groups);
-    expect(record.dn).toBe('ou=go,ou=groups,dc=example,dc=org');
-    expect(['ou', 'cn'].map((name) => entryOfNew(record).text(name))).toEqual([['go'], ['go']]);
-  });
-
-  it('has only attributes of its classes, and no member without a creator where groups can be empty', () => {
-    for (const kind of ['389ds', 'freeipa'] as const) {
-      const { groups } = configFor(builtInConfig(), kind).directory.mapping;
-      const bare = { ...group, name: 'go', website: null, email: null };
-      const created = entryOfNew(create(bare, null, groups));
-      expect([...created.attributes.keys()]).toEqual(['objectclass', 'cn', 'description']);
-      expect(mapGroup(created, groups).value).toMatchObject({ id: 'go', name: 'go' });
-      const conflict = (argument: string) =>
-        expect.objectContaining({ code: 'CONFLICT', details: { argument } }) as Error;
-      expect(() => create({ ...bare, name: 'Go' }, null, groups)).toThrow(conflict('name'));
-      expect(() => create({ ...bare, email: 'a@b' }, null, groups)).toThrow(conflict('email'));
-      expect(() => create({ ...bare, website: 'https://a' }, null, groups)).toThrow(conflict('website'));
-    }
-  });
-
   it('has its creator in the form of members that its class requires, or else in the first one that it can have', () => {
     const namesIn = (classes: string) => {
       const forms = '[{attribute: memberUid, by: id}, {attribute: member, by: dn}]';
@@ -267,58 +210,12 @@ describe('a new group', () => {
     expect(namesIn('[top, posixGroup, schoolGroup]')).toEqual([[], ['ada']]);
   });
 
-  it('has its creator in the attribute of its class', () => {
-    const model = 'server: 389ds\ngroups: {classes: [top, groupOfUniqueNames]}';
-    const { groups } = readConfig({ ...NO_SAMPLE, ...modelSetting(model) }).directory.mapping;
-    const bare = { ...group, name: 'go', website: null, email: null };
-    const created = entryOfNew(create(bare, named(ADA), groups));
-    expect([created.text('member'), created.text('uniqueMember')]).toEqual([[], [ADA]]);
-  });
-
   it('has the value of its RDN, also if the name is read from that attribute', () => {
     const model = 'server: samba\ngroups: {name: CN}';
     const { groups } = readConfig({ ...NO_SAMPLE, ...modelSetting(model) }).directory.mapping;
     expect(() => create(group, null, groups)).toThrow('the name of a group is its id');
     const created = entryOfNew(create({ ...group, name: 'go' }, null, groups));
     expect([created.dn, created.text('cn')]).toEqual(['cn=go,dc=example,dc=org', ['go']]);
-  });
-
-  it('has its id as name if the directory uses it', () => {
-    const { groups } = readConfig(modelSetting('groups: {name: CN}')).directory.mapping;
-    expect(() => create(group, named(ADA), groups)).toThrow(
-      new ServiceError('CONFLICT', 'In this directory the name of a group is its id', { argument: 'name' }),
-    );
-    const called = create({ ...group, name: 'go' }, named(ADA), groups);
-    expect(entryOfNew(called).text('cn')).toEqual(['go']);
-  });
-});
-
-describe('the deletion of a group', () => {
-  const group = storedGroup(groupEntry({}));
-
-  it('first removes it from the groups that contain it', () => {
-    const outer = storedGroup(groupEntry({ cn: ['games'], member: [DN, ADA], owner: [DN] }, 'cn=games'));
-    expect(buildGroupDeletion(group, [{ group: outer, namedAs: 5 }], directory)).toEqual([
-      {
-        dn: 'cn=games',
-        changetype: 'modify',
-        changes: [
-          { operation: 'delete', attribute: 'member', values: [DN] },
-          { operation: 'delete', attribute: 'owner', values: [DN] },
-        ],
-      },
-      { dn: DN, changetype: 'delete' },
-    ]);
-  });
-
-  it('is not possible while it is the only member of another one', () => {
-    const outer = storedGroup(groupEntry({ cn: ['games'], member: [DN] }, 'cn=games'));
-    expect(() => buildGroupDeletion(group, [{ group: outer, namedAs: 1 }], directory)).toThrow(
-      expect.objectContaining({
-        code: 'CONFLICT',
-        message: expect.stringContaining('games') as string,
-      }) as Error,
-    );
   });
 });
 
@@ -330,16 +227,164 @@ function entryOfNew(record: ChangeRecord): Entry {
   );
 }
 
-/** Returns null when the action is rejected, which is allowed here. */
-function withoutRefusal<Outcome>(act: () => Outcome): Outcome | null {
-  try {
-    return act();
-  } catch (error) {
-    if (error instanceof ServiceError) return null;
-    throw error;
-  }
+function changeNames(
+  group: MirroredGroup,
+  named: NamedEntry,
+  before: NamedAs,
+  after: RoleSum,
+  groups = mapping,
+) {
+  return changeNamesIn(group, named, before, after, { ...directory, groups });
 }
 
-function defined(change: FieldChanges | null): FieldChanges {
-  return Object.fromEntries(Object.entries(change ?? {}).filter(([, value]) => value !== undefined));
+/** The attributes by which a group names a user after a change, where no attribute of the user names the group. */
+const afterChange = (
+  change: MembershipChange,
+  namedAs: NamedAs,
+  effective: GroupRole | null,
+  role = MEMBER,
+) => namingAfter({ namedAs, role: effective, isNamedByUser: false }, change, role);
+
+function namingIn(entry: Entry, dn: string): NamedAs {
+  return mapGroup(entry, mapping).value?.references.get(keyOfDn(dn)) ?? NOT_NAMED;
 }
+
+describe('the attributes of a membership', () => {
+  it('cannot be changed where an attribute of the user names the group', () => {
+    const membership = { namedAs: NOT_NAMED, role: MEMBER, isNamedByUser: true };
+    const conflict = expect.objectContaining({ code: 'CONFLICT', details: { argument: 'user' } }) as Error;
+    expect(() => namingAfter(membership, 'add', MEMBER)).toThrow(conflict);
+    expect(() => namingAfter(membership, 'update', OWNER)).toThrow(conflict);
+    expect(() => namingAfter(membership, 'remove', MEMBER)).toThrow(conflict);
+    expect(namingAfter(membership, 'add', OWNER)).toBe(4);
+  });
+});
+
+describe('the record of a membership', () => {
+  it('adds the class that admins require, if it is missing', () => {
+    const group = storedGroup(groupEntry({ objectClass: ['groupOfNames'], member: [ADA] }));
+    expect(changeNames(group, named(ADA), 1, 3)).toMatchObject({
+      record: {
+        changes: [
+          { operation: 'add', attribute: 'objectClass', values: ['directoryGroup'] },
+          { operation: 'add', attribute: 'groupAdmin', values: [ADA] },
+        ],
+      },
+      attributes: { objectclass: ['groupOfNames', 'directoryGroup'] },
+    });
+    expect(changeNames(group, named(ADA), 1, 5).record).toMatchObject({
+      changes: [{ attribute: 'owner' }],
+    });
+  });
+
+  it('names one owner where the directory allows one', () => {
+    const { groups } = configFor(builtInConfig(), 'active-directory').directory.mapping;
+    const group = { ...storedGroup(groupEntry({ member: [ADA] })), ownerValues: 1 };
+    expect(() => changeNames(group, named(ADA), 1, 5, groups)).toThrow(
+      expect.objectContaining({ code: 'CONFLICT', details: { argument: 'role' } }) as Error,
+    );
+    expect(changeNames({ ...group, ownerValues: 0 }, named(ADA), 1, 5, groups).record).toMatchObject({
+      changes: [{ operation: 'add', attribute: 'managedBy', values: [ADA] }],
+    });
+    expect(changeNames(group, named(ADA), 5, 1, groups).record).toMatchObject({
+      changes: [{ operation: 'delete', attribute: 'managedBy', values: [ADA] }],
+    });
+  });
+
+  describe('in a directory of two attributes of members', () => {
+    const { groups } = configFor(builtInConfig(), '389ds').directory.mapping;
+    const changesOf = (before: NamedAs, after: NamedAs, ...objectClass: string[]) => {
+      const group = storedGroup(groupEntry({ objectClass: ['top', ...objectClass] }));
+      const { record } = changeNames(group, named(ADA), before, after, groups);
+      return record.changetype === 'modify' ? record.changes : [];
+    };
+
+    it.each([
+      ['member', ['GroupOfNames']],
+      ['uniqueMember', ['groupOfUniqueNames']],
+      ['uniqueMember', ['groupOfUniqueNames', 'posixGroup']],
+    ])('names %s in a %s, which can be empty', (attribute, classes) => {
+      const values = [ADA];
+      expect(changesOf(NOT_NAMED, 1, ...classes)).toEqual([{ operation: 'add', attribute, values }]);
+      expect(changesOf(1, NOT_NAMED, ...classes)).toEqual([{ operation: 'delete', attribute, values }]);
+    });
+
+    it.each([
+      [['groupOfNames', 'groupOfUniqueNames']],
+      [['groupOfUniqueNames', 'extensibleObject']],
+      [['posixGroup']],
+    ])('removes no value from a %s, which can have both', (classes) => {
+      expect(changesOf(NOT_NAMED, 1, ...classes)).toMatchObject([{ attribute: 'member' }]);
+      expect(() => changesOf(1, NOT_NAMED, ...classes)).toThrow('members in member or uniqueMember');
+    });
+  });
+
+  describe('in a directory of two forms of members', () => {
+    const forms = '[{attribute: member, by: dn}, {attribute: memberUid, by: id}]';
+    const { groups } = readConfig(modelSetting(`groups: {members: ${forms}}`)).directory.mapping;
+    const ada = { ...named(ADA, 'person'), id: 'ada' };
+    const keys = keysOfEntry('person', { ...ada, dnKey: keyOfDn(ADA) }, ['dn', 'id']);
+    const changesOf = (before: NamedAs, after: NamedAs, ...objectClass: string[]) => {
+      const group = { ...storedGroup(groupEntry({ objectClass, member: [BOB] })), memberValues: 2 };
+      const { record, attributes } = changeNames(group, ada, before, after, groups);
+      const { value } = mapGroup(entryOf(DN, attributes as Record<string, string[]>), groups);
+      const namedAs = keys.reduce((sum, key) => sum | (value?.references.get(key) ?? NOT_NAMED), NOT_NAMED);
+      return { changes: record.changetype === 'modify' ? record.changes : [], namedAs };
+    };
+    const BOTH = 1 + 8;
+
+    it.each([
+      ['member', ADA, 1, ['groupOfNames', 'posixGroup']],
+      ['member', ADA, 1, ['groupOfNames']],
+      ['memberUid', 'ada', 8, ['top', 'posixGroup']],
+      ['member', ADA, 1, ['ownGroup']],
+    ] as const)(
+      'names a new member in %s, where the classes allow it',
+      (attribute, value, namedAs, classes) => {
+        const changes = [{ operation: 'add', attribute, values: [value] }];
+        expect(changesOf(NOT_NAMED, 1, ...classes)).toEqual({ changes, namedAs });
+      },
+    );
+
+    it('removes a member from each form that has the name, and changes nothing else', () => {
+      const [member, memberUid] = [
+        { operation: 'delete', attribute: 'member', values: [ADA] },
+        { operation: 'delete', attribute: 'memberUid', values: ['ada'] },
+      ];
+      const classes = ['groupOfNames', 'posixGroup'];
+      expect(changesOf(BOTH, NOT_NAMED, ...classes)).toEqual({ changes: [member, memberUid], namedAs: 0 });
+      expect(changesOf(8, NOT_NAMED, ...classes)).toEqual({ changes: [memberUid], namedAs: 0 });
+    });
+
+    it('keeps the forms of a member who becomes an owner', () => {
+      const changes = [{ operation: 'add', attribute: 'owner', values: [ADA] }];
+      expect(changesOf(8, afterChange('update', 8, MEMBER, OWNER), 'posixGroup')).toEqual({
+        changes,
+        namedAs: 8 + 4,
+      });
+      expect(afterChange('update', 8 + 4, OWNER)).toBe(1);
+    });
+  });
+
+  it('changes the role of this user, and of no other', () => {
+    const naming = fc.integer({ min: 0, max: 7 });
+    fc.assert(
+      fc.property(naming, naming, fc.boolean(), (before, after, hasClass) => {
+        const held = (bit: number) => (before & bit ? [ADA] : []);
+        const entry = groupEntry({
+          ...(hasClass ? {} : { objectClass: ['groupOfNames'] }),
+          member: [BOB, ...held(1)],
+          groupAdmin: held(2),
+          owner: [...held(4), BOB],
+        });
+        fc.pre(before !== after);
+        const { record, attributes } = changeNames(storedGroup(entry), named(ADA), before, after);
+        const applied = applyRecord(entry, record);
+        expect([namingIn(applied, ADA), namingIn(applied, BOB)]).toEqual([after, 5]);
+        const staged = entryOf(DN, attributes as Record<string, string[]>);
+        expect([namingIn(staged, ADA), namingIn(staged, BOB)]).toEqual([after, NOT_NAMED]);
+        expect(rawAttributes(staged, memberAttributesOf(mapping))).toEqual(storedGroup(applied).attributes);
+      }),
+    );
+  });
+});

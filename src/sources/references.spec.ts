@@ -1,6 +1,6 @@
 import { Entry } from '../ldap/entry.js';
 import { keyOfDn } from '../ldap/naming/identifiers.js';
-import { groupKeysOf, namedGroupsOf, namingAttributesOf } from './references.js';
+import { groupKeysOf, namedGroupsOf } from './references.js';
 
 const entry = (dn: string, attributes: Record<string, (string | Buffer)[]>) =>
   new Entry(
@@ -43,14 +43,5 @@ describe('the groups that a user names', () => {
       groupKeysOf(group).some((key) => named.includes(key)),
     );
     expect(found.map(([name]) => name)).toEqual(expected);
-  });
-
-  it('are read together with the identifiers that they require', () => {
-    const naming = (...memberOf: string[]) => namingAttributesOf({ memberOf } as never);
-    expect(naming('memberOf')).toEqual({ users: ['memberOf'], groups: [] });
-    expect(naming('primaryGroupID')).toEqual({
-      users: ['primaryGroupID', 'objectSid'],
-      groups: ['objectSid'],
-    });
   });
 });

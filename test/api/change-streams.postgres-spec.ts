@@ -10,7 +10,7 @@ import { stopFollowing } from '../support/clients/mirror.js';
 import { eventually } from '../support/eventually.js';
 import { forSuite } from '../support/for-suite.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
-import { TestNginx } from '../support/servers/nginx.js';
+import { TestNginx } from '../support/servers/balancers.js';
 import { TestService } from '../support/servers/service.js';
 
 const PEOPLE: TestPerson[] = ['anna', 'ben', 'cleo'].map((id) => ({ id, name: id }));

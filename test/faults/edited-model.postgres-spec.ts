@@ -97,21 +97,6 @@ describe('a model file that is edited while processes for requests run', () => {
     expect(service.stdout + service.stderr).not.toContain(`${model}:`);
   });
 
-  it('makes a start on a used port fail with an error in JSON', async () => {
-    const second = TestProcess.start('cli', ['serve', '--json'], {
-      ...issuer.environment,
-      ENV_FILE: settings,
-      WORKERS: undefined,
-      PORT: String(config.port),
-      DATABASE_URL: database.url,
-      DIRECTORY_URL: `file:${file}`,
-    });
-    const { code, stdout, stderr } = await second.end();
-    expect([code, stderr]).toEqual([1, '']);
-    const error: unknown = JSON.parse(/^\{"error":.*$/m.exec(stdout)?.[0] ?? '{}');
-    expect(error).toMatchObject({ error: { code: 'ADDRESS_UNUSABLE' } });
-  });
-
   it('is read on SIGHUP, by all processes', async () => {
     writeFileSync(documents, DOCUMENTS);
     writeFileSync(model, INVALID);

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
@@ -7,11 +9,62 @@ import { Revisions } from '../../src/database/revisions.js';
 import { writeClients } from '../support/clients/clients.js';
 import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { dataOf, type HttpAnswer, post, send } from '../support/clients/http.js';
-import { startPostgres, type TestPostgres } from '../support/servers/postgres.mjs';
+import { giveToPostgres, startPostgres, type TestPostgres } from '../support/servers/postgres.mjs';
 import { TestProxy } from '../support/servers/proxy.js';
 import { TestService } from '../support/servers/service.js';
-import { canMount, SmallDisk } from '../support/servers/small-disk.js';
 import { variable } from '../support/servers/store.js';
+
+const BLOCK = Buffer.alloc(4096);
+
+/** A file system of a few megabytes for PostgreSQL, which a test can fill. */
+class SmallDisk {
+  private constructor(readonly directory: string) {}
+
+  /** @param parent directory of the mount point */
+  static mount(parent: string, megabytes: number): SmallDisk {
+    const directory = mkdtempSync(join(parent, 'disk-'));
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', directory], {
+        stdio: 'pipe',
+      });
+    } catch (cause) {
+      throw new Error(
+        'A disk that is full takes a file system of its own: root must be let mount one (CAP_SYS_ADMIN)',
+        { cause },
+      );
+    }
+    giveToPostgres(directory);
+    return new SmallDisk(directory);
+  }
+
+  /** Until no block is free. */
+  fill(): void {
+    const file = openSync(this.filler, 'w');
+    try {
+      for (;;) writeSync(file, BLOCK);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  free(): void {
+    rmSync(this.filler, { force: true });
+  }
+
+  unmount(): void {
+    // A lazy unmount: processes with open files keep them, and the unmount does not wait for them.
+    execFileSync('umount', ['--lazy', this.directory]);
+  }
+
+  private get filler(): string {
+    return join(this.directory, 'filler');
+  }
+}
+
+/** Requires root. */
+const canMount = process.getuid?.() === 0;
 
 const CONNECTIONS = 20;
 
@@ -272,7 +325,6 @@ describe('a PostgreSQL that', () => {
   });
 
   const itWithDisk = canMount ? it : it.skip;
-  if (!canMount) console.warn('A disk that is full is not tried: only root can mount one');
   itWithDisk('has a full disk is read, and loses nothing', async () => {
     if (disk === null) throw noDisk;
     disk.fill();

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ContinuousClients } from '../support/clients/continuous-clients.js';
 import { forSuite } from '../support/for-suite.js';
 import { buildLdif } from '../support/builders/directory.js';
-import { TestHaproxy } from '../support/servers/haproxy.js';
 import type { Listening } from '../support/clients/http.js';
-import { TestNginx } from '../support/servers/nginx.js';
+import { TestHaproxy, TestNginx } from '../support/servers/balancers.js';
 import { repetitions } from '../support/repetitions.js';
 import { ServiceProcesses } from '../support/servers/service-processes.js';
 

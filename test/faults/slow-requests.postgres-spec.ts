@@ -2,10 +2,6 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ERROR_CODES } from '../../src/common/errors.js';
-import pg from 'pg';
-import { LoadShedder } from '../../src/graphql/http/load-shedder.js';
-import { buildLdif } from '../support/builders/directory.js';
-import { TestService } from '../support/servers/service.js';
 import { eventually } from '../support/eventually.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { type HttpAnswer, post, send, sendBytes } from '../support/clients/http.js';
@@ -92,51 +88,6 @@ describe('a request that does not arrive in time', () => {
     const slow = sendBytes(service, `${head('/graphql/v1', 'Content-Type: application/json\r\n')}\r\n{`);
     expect((await post(service, { query: QUERY })).status).toBe(200);
     expect((await slow).status).toBe(408);
-  });
-});
-
-describe('a request whose operation waits while the rest does not arrive in time', () => {
-  const impatient = TestService.forSuite({
-    ldif: buildLdif([{ id: 'anna' }]),
-    environment: { LIMIT_REQUEST_SECONDS: '1' },
-    compared: false,
-  });
-  let locking: pg.Client;
-  let authorization: string;
-
-  beforeAll(async () => {
-    authorization = await impatient.accessToken('read');
-    // From now on the token is cached.
-    await impatient.read('{ user(user: {id: "anna"}) { id } }', { authorization });
-  });
-
-  beforeEach(async () => {
-    const { database } = impatient.config;
-    locking = new pg.Client(database.url);
-    await locking.connect();
-    await locking.query('begin; lock table users');
-  });
-
-  afterEach(() => locking.end());
-
-  const fields = () =>
-    `Host: ${impatient.config.host}:${impatient.config.port}\r\nAuthorization: ${authorization}`;
-
-  function write(bytes: string): Promise<string> {
-    const socket = connect(impatient.config.port, impatient.config.host, () => socket.write(bytes));
-    return text(socket);
-  }
-
-  it('is under way no longer after 408 and the end of its operation', async () => {
-    const query = encodeURIComponent('{user(user:{id:"anna"}){name}}');
-    const answer = write(
-      `GET /graphql/v1?query=${query} HTTP/1.1\r\n${fields()}\r\nContent-Length: 10\r\n\r\n`,
-    );
-    expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
-    const { state } = impatient.app.get(LoadShedder);
-    expect(state.underWay).toBe(1);
-    await locking.query('rollback');
-    await eventually(() => Promise.resolve(impatient.app.get(LoadShedder).state.underWay), 0);
   });
 });
 

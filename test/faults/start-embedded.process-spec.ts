@@ -21,7 +21,6 @@ import { callOf, restoreLinks } from '../../src/database/embedded/embedded-serve
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { eventually } from '../support/eventually.js';
 import { findFreePort, findPostgresUser } from '../support/servers/postgres.mjs';
-import { canMount, SmallDisk } from '../support/servers/small-disk.js';
 import { variable } from '../support/servers/store.js';
 
 const CREATE = 'service-account create --name One --scopes read --new --id'.split(' ');
@@ -83,14 +82,6 @@ describe('a directory that cannot be the embedded database', () => {
   const cases: [string, () => void, RegExp][] = [
     ['is a file', () => writeFileSync(directory, ''), /cannot be used: E(EXIST|NOTDIR): /],
     [
-      'is below a file',
-      () => {
-        writeFileSync(directory, '');
-        directory = join(directory, 'data');
-      },
-      /cannot be used: ENOTDIR: /,
-    ],
-    [
       'has a database of PGlite',
       () => {
         mkdirSync(join(directory, 'mirror'), { recursive: true });
@@ -119,19 +110,6 @@ describe('a directory that cannot be the embedded database', () => {
       expect.stringMatching(/^The embedded .* cannot be used: could not read file .*Its log/),
     ]);
   });
-
-  if (canMount)
-    it('because the disk is full is reported, and leaves no part of a database', async () => {
-      const disk = SmallDisk.mount(parent, 20);
-      directory = join(disk.directory, 'data');
-      const problems = await problemsOf();
-      const isThere = existsSync(join(directory, 'postgres'));
-      disk.unmount();
-      expect([problems, isThere]).toEqual([
-        [expect.stringMatching(/cannot be used: .*No space left on device/)],
-        false,
-      ]);
-    });
 
   if (isRoot)
     it('because it belongs to another user is reported to one who is not root', async () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { directoryOf } from '../support/clients/monotonic-reader.js';
 import { writeClients } from '../support/clients/clients.js';
@@ -39,6 +40,41 @@ async function start(environment: Record<string, string>) {
     post(service, { query: query.replace('{ ', `{ a${++asked}: __typename `) }, { authorization });
   return { service, send, statusOf: async (query: string) => (await send(query)).status };
 }
+
+/** Defaults of a role that change the format of instants, bytes and numbers, end sessions, and make transactions fail. */
+const ODD_DEFAULTS = {
+  datestyle: `'German, DMY'`,
+  timezone: `'Africa/Monrovia'`,
+  bytea_output: `'escape'`,
+  extra_float_digits: '-15',
+  default_transaction_isolation: `'serializable'`,
+  lock_timeout: `'50ms'`,
+  statement_timeout: `'300ms'`,
+  idle_session_timeout: `'2s'`,
+  track_activities: 'off',
+};
+
+describe('a role with unusual defaults', () => {
+  it('reads the mirror, and follows the directory', async () => {
+    const database = await createDatabase();
+    const role = `odd_${Date.now()}`;
+    const defaults = Object.entries(ODD_DEFAULTS).map((each) => `alter role ${role} set ${each.join(' = ')}`);
+    await run(database.url, `create role ${role} superuser login`, ...defaults);
+    const url = new URL(database.url);
+    url.username = role;
+    const { service, send } = await start({ DATABASE_URL: url.href });
+    try {
+      // Longer than the idle timeout of the role.
+      await sleep(4000);
+      service.replaceDirectory(directoryOf(2));
+      await eventually(async () => (await send(NAME)).body.includes('p1 of 2'), true);
+    } finally {
+      await service.stop();
+      await run(database.url, `drop owned by ${role} cascade`, `drop role ${role}`);
+      await database.drop();
+    }
+  });
+});
 
 describe('a role without the privilege to read one of the tables', () => {
   it('fails operations on the table without naming it, and serves all others', async () => {

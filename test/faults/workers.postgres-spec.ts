@@ -1,4 +1,5 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
@@ -174,12 +175,19 @@ describe('several processes that serve requests', () => {
     ].join('\r\n');
     const slow = Array.from({ length: 3 * WORKERS }, () => connect(config.port, config.host));
     const answers = slow.map((socket) => text(socket));
-    for (const socket of slow) socket.write(`${head}\r\n\r\n${body.slice(0, 10)}`);
+    // One that never sends the rest does not delay the end.
+    const silent = connect(config.port, config.host).on('error', () => undefined);
+    for (const socket of [...slow, silent]) socket.write(`${head}\r\n\r\n${body.slice(0, 10)}`);
     // Connections are distributed in turn, so each process has read what came before this.
     for (let time = 0; time < 2 * WORKERS; time++) await ask();
     const ended = service.kill('SIGTERM');
     const readiness = () => send({ config }, { path: '/_readiness' }).then(({ status }) => status);
     await eventually(readiness, 503);
+    // Connections are closed after their next response.
+    const agent = new Agent({ keepAlive: true });
+    const askKept = () => post({ config }, { query: QUERY }, { authorization }, agent);
+    await eventually(async () => (await askKept()).headers['connection'], 'close');
+    agent.destroy();
     expect(slow.filter(({ destroyed }) => destroyed)).toEqual([]);
     for (const socket of slow) socket.write(body.slice(10));
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 /);

@@ -91,7 +91,7 @@ describe('a server in trouble', () => {
     service = await TestService.start({
       environment: {
         ...directorySettings(slapd),
-        DIRECTORY_URL: `ldap://127.0.0.1:${proxy.port}`,
+        DIRECTORY_URL: proxy.url,
         DIRECTORY_GUARD_PERCENT: '100',
       },
     });
@@ -140,6 +140,30 @@ describe('a server in trouble', () => {
     await eventually(readState, [SyncState.FAILING, reason]);
     await setPassword(MIRROR_PASSWORD);
     await eventually(readState, HEALTHY);
+  });
+
+  it.each<[string, (stranger: TestSlapd) => void, SyncState]>([
+    [
+      'that sends invalid bytes',
+      () => proxy.respondWith('HTTP/1.1 400 Bad Request\r\n\r\n'),
+      SyncState.FAILING,
+    ],
+    ['that hangs', () => slapd.freeze(), SyncState.FAILING],
+    ['behind a network that fails silently', () => proxy.freeze(), SyncState.FAILING],
+    ['that was replaced by an empty one', (stranger) => proxy.use(stranger.port), SyncState.BLOCKED],
+  ])('%s changes nothing, and no change is lost', async (what, fail, state) => {
+    const stranger = await startSlapd({});
+    const before = await readNames({ app });
+    fail(stranger);
+    await eventually(async () => (await readState())[0], state);
+    expect(await readNames({ app })).toEqual(before);
+    slapd.unfreeze();
+    proxy.use(slapd.port);
+    await change(slapd, rename('person-102', `After one ${what}`));
+    await eventually(namesOf('person-102'), [`After one ${what}`]);
+    await eventually(readState, HEALTHY);
+    expect(Object.keys(await readNames({ app }))).toEqual(Object.keys(before));
+    await stranger.remove();
   });
 
   it('is caught up with in one revision after a long absence', async () => {

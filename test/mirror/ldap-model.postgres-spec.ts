@@ -1,4 +1,3 @@
-import { sendPreviews } from '../support/clients/previews.js';
 import { BASE_DN, buildLdif } from '../support/builders/directory.js';
 import { readIds, readMembers } from '../support/builders/ldap-mirror.js';
 import { modelSetting } from '../support/builders/model-file.js';
@@ -71,75 +70,5 @@ describe('several bases and members by id', () => {
   it('a user who moves below no base disappears', async () => {
     await directory.change(move('anna', `ou=people,${BASE_DN}`, FORMER));
     await becomes(['berta', 'karl', 'later'], ['karl MEMBER', 'later MEMBER']);
-  });
-});
-
-describe.each([
-  [
-    'ids',
-    'groups: {filter: (objectClass=posixGroup), members: {attribute: memberUid, by: id}}',
-    'anna',
-    'ben',
-  ],
-  [
-    'entryUUIDs',
-    'groups: {filter: (objectClass=posixGroup), members: {attribute: memberUid, by: uuid}}',
-    '5b1f3c1e-0000-4000-8000-000000000001',
-    '5b1f3c1e-0000-4000-8000-000000000002',
-  ],
-  [
-    'DNs in two attributes',
-    `
-groups:
-  filter: (objectClass=posixGroup)
-  members: {attribute: [uniqueMember, member], by: dn}
-`,
-    `uid=anna,ou=people,${BASE_DN}`,
-    `uid=ben,ou=people,${BASE_DN}`,
-  ],
-])('previews where groups name members by %s', (by, model, anna, ben) => {
-  const directory = forSuite(() => {
-    const group = `dn: ${TEAM}\nobjectClass: posixGroup\nobjectClass: extensibleObject\ncn: team\ngidNumber: 1\n`;
-    const people = ['anna', 'ben'].map((id, index) => ({
-      id,
-      uuid: `5b1f3c1e-0000-4000-8000-00000000000${index + 1}`,
-    }));
-    return FollowedDirectory.start(
-      { ldif: `${buildLdif(people)}\n${group}${attribute}: ${anna}\n` },
-      { ...modelSetting(model), DIRECTORY_GUARD_PERCENT: '100' },
-    );
-  });
-  let authorization: string;
-  const attribute = by.startsWith('DNs') ? 'member' : 'memberUid';
-
-  beforeAll(async () => {
-    authorization = await directory.service.serviceAccount('read', 'directory', 'write');
-  });
-
-  const preview = (mutation: string) =>
-    sendPreviews<{ change: { preview: { ldif: string } } | null }>(
-      directory.service,
-      `mutation { change: ${mutation} { preview { ldif } } }`,
-      { authorization },
-    );
-  const changeOf = (name: string, id: string) => `${name}(input: {group: {id: "team"}, user: {id: "${id}"}})`;
-
-  it('add and remove members by records that the server accepts', async () => {
-    await eventually(() => readMembers(directory.service, 'team'), ['anna MEMBER']);
-    const added = await preview(changeOf('addGroupMember', 'ben'));
-    const { ldif = '' } = added.data?.change?.preview ?? {};
-    expect(ldif).toContain(`: ${ben}\n`);
-    await directory.change(ldif);
-    await eventually(() => readMembers(directory.service, 'team'), ['anna MEMBER', 'ben MEMBER']);
-    const removed = await preview(changeOf('removeGroupMember', 'anna'));
-    if (attribute === 'member') {
-      // Only the server knows which of the attributes has the value.
-      expect(removed.errors[0]?.message).toBe(
-        'The directory names members in uniqueMember or member: remove the value there',
-      );
-      return;
-    }
-    await directory.change(removed.data?.change?.preview.ldif ?? '');
-    await eventually(() => readMembers(directory.service, 'team'), ['ben MEMBER']);
   });
 });

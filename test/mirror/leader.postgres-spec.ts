@@ -1,15 +1,80 @@
+import pg from 'pg';
+import { buildLdif } from '../support/builders/directory.js';
+import { send } from '../support/clients/http.js';
+import { readSamples } from '../support/clients/metrics.js';
 import { eventually } from '../support/eventually.js';
-import {
-  countWaiting,
-  directoryOfVersion,
-  Observer,
-  readMetric,
-  LEADER_LOCK,
-} from '../support/servers/leaders.js';
 import { type ServiceProcess, ServiceProcesses } from '../support/servers/service-processes.js';
 import { TestService } from '../support/servers/service.js';
 import { TestProxy } from '../support/servers/proxy.js';
-import { endConnections, ReplicatedPostgres } from '../support/servers/replicated-postgres.js';
+import { administrate, ReplicatedPostgres } from '../support/servers/replicated-postgres.js';
+
+/** The advisory lock that the leader holds in a session of its own: the bytes of «sync». */
+const LEADER_LOCK = 0x73796e63;
+
+/** A directory in which the name of the only user contains the number of its version. */
+const directoryOfVersion = (version: number) => buildLdif([{ id: 'anna', name: `Anna ${version}` }]);
+
+/** A connection of the test to a database of services. */
+class Observer {
+  private constructor(private readonly client: pg.Client) {}
+
+  static async open(url: string): Promise<Observer> {
+    const client = new pg.Client(url);
+    client.on('error', () => undefined);
+    await client.connect();
+    return new Observer(client);
+  }
+
+  async close(): Promise<void> {
+    await this.client.end();
+  }
+
+  async run(statement: string): Promise<void> {
+    await this.client.query(statement);
+  }
+
+  /** The number of the leader, which increases with each one. */
+  async leader(): Promise<number> {
+    const { rows } = await this.client.query<{ leader: number }>('select leader::integer from mirror_state');
+    return rows[0]?.leader ?? 0;
+  }
+
+  /** The session that holds the advisory lock of the leader. */
+  async leaderSession(): Promise<number | null> {
+    const { rows } = await this.client.query<{ pid: number }>(
+      `select pid from pg_locks where locktype = 'advisory' and objid = $1 and granted
+         and database = (select oid from pg_database where datname = current_database())`,
+      [LEADER_LOCK],
+    );
+    return rows[0]?.pid ?? null;
+  }
+
+  /** Sessions that wait for a lock of another connection. Within a transaction, the result does not change. */
+  async countBlockedBy(other: Observer): Promise<number> {
+    const { rows } = await this.client.query<{ count: number }>(
+      'select count(*)::integer from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
+      [(other.client as unknown as { processID: number }).processID],
+    );
+    return rows[0]?.count ?? 0;
+  }
+
+  /** Names of users, and the number of revisions. */
+  async contents(): Promise<{ name: string; revisions: number }> {
+    const { rows } = await this.client.query<{ name: string; revisions: number }>(
+      'select (select name from users) as name, (select count(*)::integer from revisions) as revisions',
+    );
+    return rows[0] ?? { name: '', revisions: 0 };
+  }
+}
+
+/** How often a process has logged that another one leads. */
+const countWaiting = ({ process }: ServiceProcess) =>
+  process.stdout.split('Another process runs the synchronization').length - 1;
+
+async function readMetric(service: ServiceProcess, name: string): Promise<number> {
+  const { body } = await send(service, { path: '/metrics' });
+  return readSamples(body).find((each) => each.name === name)?.value ?? NaN;
+}
 
 it('applies nothing on a promoted standby with the number and the lock of the former primary', async () => {
   const servers = await ReplicatedPostgres.start();
@@ -31,7 +96,12 @@ it('applies nothing on a promoted standby with the number and the lock of the fo
     // New connections lead to the promoted server; the session with the lock stays on the old one.
     target.port = standby.port;
     const holdsLock = `pid in (select pid from pg_locks where locktype = 'advisory' and objid = ${LEADER_LOCK})`;
-    await endConnections(primary, `${isOfService} and not ${holdsLock}`);
+    await administrate(
+      primary,
+      'directory',
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = 'directory' and ${isOfService} and not ${holdsLock}`,
+    );
     expect(await old.leaderSession()).not.toBeNull();
     expect(await promoted.leaderSession()).toBeNull();
     const before = await promoted.leader();

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { getIntrospectionQuery } from 'graphql';
 import { buildLdif } from '../support/builders/directory.js';
 import { dataOf, type HttpAnswer, post, refusalOf, send } from '../support/clients/http.js';
-import { TestNginx } from '../support/servers/nginx.js';
+import { TestNginx } from '../support/servers/balancers.js';
 import { TestProxy } from '../support/servers/proxy.js';
 import { TestService } from '../support/servers/service.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';

@@ -2,7 +2,6 @@ import { buildLdif } from '../support/builders/directory.js';
 import { writeClients } from '../support/clients/clients.js';
 import { type HttpAnswer, post } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
-import { statementsOf } from '../support/builders/statements.js';
 import { flatten, printSelection, walkMutations } from '../support/clients/schema-walk.js';
 import { argumentsOf, schema } from '../support/clients/scope-walk.js';
 
@@ -24,21 +23,6 @@ const DIRECTORY = buildLdif(
   ],
 );
 
-/** An existing id and an unknown one. */
-const GROUP = ['closed', 'absent'];
-const USER = ['victor', 'nobody'];
-const PROBES: [mutation: string, ids: string[]][] = [
-  ['createGroup(input: {id: "mine", name: "Mine", parent: {id: "ID"}})', GROUP],
-  ['updateGroup(input: {group: {id: "ID"}, name: "Mine"})', GROUP],
-  ['deleteGroup(input: {group: {id: "ID"}})', GROUP],
-  ['addGroupMember(input: {group: {id: "open"}, user: {id: "ID"}})', USER],
-  ['addGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}})', GROUP],
-  ['updateGroupMember(input: {group: {id: "open"}, user: {id: "ID"}, role: ADMIN})', USER],
-  ['updateGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}, role: ADMIN})', GROUP],
-  ['removeGroupMember(input: {group: {id: "open"}, user: {id: "ID"}})', USER],
-  ['removeGroupMember(input: {group: {id: "ID"}, user: {id: "ada"}})', GROUP],
-];
-
 describe('a preview', () => {
   const service = TestService.forSuite({
     ldif: DIRECTORY,
@@ -52,26 +36,6 @@ describe('a preview', () => {
   async function send(query: string, scope: string): Promise<HttpAnswer> {
     return post(service, { query }, { authorization: await service.accessToken(scope, 'ada-app') });
   }
-
-  it('shows a token with write only no user whom it adds to a new group', async () => {
-    const query = (id: string) => `mutation {
-      createGroup(input: {id: "mine", name: "Mine"}) { group { id name } }
-      addGroupMember(input: {group: {id: "mine"}, user: {id: "${id}"}}) {
-        membership { user { id name email photo groups(first: 10) { nodes { group { id name } } } } }
-        preview { ldif }
-      }
-    }`;
-    const { status, body } = await send(query('victor'), 'write');
-    expect(status).toBe(200);
-    expect(body).not.toMatch(/canary|closed|uid=victor/i);
-    expect(JSON.parse(body)).toMatchObject({
-      data: { createGroup: { group: { id: 'mine', name: 'Mine' } }, addGroupMember: null },
-      errors: [
-        { path: ['addGroupMember'], extensions: { code: 'INSUFFICIENT_SCOPE', requiredScopes: ['read'] } },
-      ],
-    });
-    expect(comparable(await send(query('nobody'), 'write'))).toEqual(comparable({ status, body }));
-  });
 
   it.each(['write', 'profile write'])(
     'shows a token with %s nothing of others on any path',
@@ -88,37 +52,20 @@ describe('a preview', () => {
     },
   );
 
-  describe.each(['write', 'profile write'])('for a token with %s', (scope) => {
-    it.each(PROBES)(
-      'does not distinguish an id that it cannot read from an unknown one: %s',
-      async (mutation, ids) => {
-        const answers: unknown[] = [];
-        const statements: string[][] = [];
-        for (const id of ids) {
-          const query = `mutation { ${mutation.replace('ID', id)} { preview { ldif } userErrors { code message path } } }`;
-          // The first one of a kind may read what is cached afterwards.
-          await send(query, scope);
-          const sent = await statementsOf(async () => answers.push(comparable(await send(query, scope))));
-          statements.push(sent.map(({ text }) => text));
-        }
-        expect(answers[0]).toEqual(answers[1]);
-        expect(statements[0]).toEqual(statements[1]);
-      },
-    );
-
-    it('rejects an id that a group references already, like one that is in use', async () => {
-      const make = (id: string) =>
-        send(
-          `mutation { createGroup(input: {id: "${id}", name: "New"}) { group { parents(first: 5) { nodes { name } } } userErrors { code path } } }`,
-          scope,
-        );
-      const refused = await make('ghost');
-      expect(JSON.parse(refused.body)).toMatchObject({
+  it.each(['write', 'profile write'])(
+    'with %s rejects an id that a group references already, like one that is in use',
+    async (scope) => {
+      const bodies: string[] = [];
+      for (const id of ['ghost', 'closed']) {
+        const query = `mutation { createGroup(input: {id: "${id}", name: "New"}) { group { parents(first: 5) { nodes { name } } } userErrors { code message path } } }`;
+        bodies.push((await send(query, scope)).body.replaceAll(/"requestId":"[^"]*"/g, ''));
+      }
+      expect(JSON.parse(bodies[0] ?? '')).toMatchObject({
         data: { createGroup: { group: null, userErrors: [{ code: 'CONFLICT', path: ['input', 'id'] }] } },
       });
-      expect(comparable(await make('closed'))).toEqual(comparable(refused));
-    });
-  });
+      expect(bodies[1]).toBe(bodies[0]);
+    },
+  );
 
   it('shows the groups that contain a new group to a token that can read them', async () => {
     const { body } = await send(
@@ -130,8 +77,3 @@ describe('a preview', () => {
     });
   });
 });
-
-/** The content of a response, without the id of its request. */
-function comparable({ status, body }: Pick<HttpAnswer, 'status' | 'body'>): unknown {
-  return [status, body.replaceAll(/"requestId":"[^"]*"/g, '')];
-}

@@ -1,5 +1,4 @@
 /** @isolated The suite adds mutations. */
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { ServiceError } from '../../src/common/errors.js';
@@ -10,8 +9,6 @@ import { statement } from '../../src/database/statements/statement.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { post, refusalOf } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
-import { spawnBound } from '../support/spawn-bound.mjs';
-import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 import { Args, Context, Field, Mutation, ObjectType, Resolver } from '@nestjs/graphql';
 import { InheritAccess, RequireScopes } from '../../src/auth/access.js';
 import type { RequestContext } from '../../src/graphql/http/request-context.js';
@@ -75,41 +72,25 @@ class TestMutations {
   }
 }
 
-/** Must be called before a service is started, which then has the mutations. */
-function addTestMutations(): void {
-  (Reflect.getMetadata('providers', GroupsModule) as unknown[]).push(TestMutations);
-}
-
 const NAME = statement(`select name from groups where id = 'club'`);
 const RENAME = 'mutation { testRename(group: "club", name: "Chess") { group { name } } }';
 const LIMIT = 3;
 
-/** A process that opens a preview transaction, changes a row, reports it, and never ends. */
-const HOLDER = `
-  const { DirectoryDataSource } = await import('./dist/database/connections/data-source.js');
-  const { Database } = await import('./dist/database/database.js');
-  const dataSource = new DirectoryDataSource({ embedded: null, readUrl: null, url: process.env.URL, poolSize: 2, previewPoolSize: 2, timeoutSeconds: 5 }, []);
-  await dataSource.initialize();
-  await new Database(dataSource).transaction(async (transaction) => {
-    await transaction.query("update groups set name = 'Chess' where id = 'club'");
-    console.log('changed');
-    await new Promise(() => setInterval(() => undefined, 1000));
-  });`;
+const rename = (transaction: PreviewTransaction) =>
+  transaction.query(`update groups set name = 'Chess' where id = 'club'`);
 
 describe('a preview transaction on a server', () => {
-  let store: TestDatabase;
   let service: TestService;
   let database: Database;
   let dataSource: DirectoryDataSource;
   let authorization: string;
 
   beforeAll(async () => {
-    addTestMutations();
-    store = await createDatabase();
+    // Before a service is started, which then has the mutations.
+    (Reflect.getMetadata('providers', GroupsModule) as unknown[]).push(TestMutations);
     service = await TestService.start({
       ldif: buildLdif([], [{ id: 'club', name: 'Club' }, { id: 'team' }]),
       environment: {
-        DATABASE_URL: store.url,
         LIMIT_PREVIEWS: String(LIMIT),
         DATABASE_POOL_SIZE: '4',
         DATABASE_TIMEOUT_SECONDS: '5',
@@ -125,13 +106,8 @@ describe('a preview transaction on a server', () => {
     await dataSource.query(`update groups set name = 'Club' where id = 'club'`);
   });
 
-  afterAll(async () => {
-    await service.stop();
-    await store.drop();
-  });
+  afterAll(() => service.stop());
 
-  const rename = (transaction: PreviewTransaction) =>
-    transaction.query(`update groups set name = 'Chess' where id = 'club'`);
   const send = (query: string) => post(service, { query }, { authorization });
   const codeOf = (work: Promise<unknown>) =>
     work.then(
@@ -197,23 +173,6 @@ describe('a preview transaction on a server', () => {
     expect((await send(RENAME)).status).toBe(200);
   });
 
-  it('leaves nothing when its process is killed', async () => {
-    const holder = spawnBound(process.execPath, ['--input-type=module', '-e', HOLDER], {
-      env: { PATH: process.env.PATH, URL: store.url },
-      stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: 600_000,
-      killSignal: 'SIGKILL',
-    });
-    await once(holder.stdout, 'data');
-    expect(await database.read(NAME)).toEqual([['Club']]);
-    holder.kill('SIGKILL');
-    await once(holder, 'exit');
-    expect(JSON.parse((await send(RENAME)).body)).toEqual({
-      data: { testRename: { group: { name: 'Chess' } } },
-    });
-    expect(await database.read(NAME)).toEqual([['Club']]);
-  });
-
   it('waits above the maximum number, then fails, and delays no reads', async () => {
     const held = await Promise.all(Array.from({ length: LIMIT }, () => hold()));
     const refused = send(RENAME);
@@ -232,25 +191,15 @@ describe('a preview transaction on a server', () => {
   });
 });
 
-describe('a service that ends', () => {
-  it('ends pending previews, and leaves nothing of them', async () => {
-    const store = await createDatabase();
-    const service = await TestService.start({
-      ldif: buildLdif([], [{ id: 'club', name: 'Club' }]),
-      environment: { DATABASE_URL: store.url },
-    });
-    let stopping: Promise<void> = Promise.resolve();
-    const seen = await service.app.get(Database).previewTransaction(async (transaction) => {
-      await rename(transaction);
-      stopping = service.stop();
-      await sleep(500);
-      return transaction.read(NAME);
-    });
-    await stopping;
-    expect(seen).toEqual([['Chess']]);
-    await store.drop();
+it('ends with its service, which leaves nothing of it', async () => {
+  const service = await TestService.start({ ldif: buildLdif([], [{ id: 'club', name: 'Club' }]) });
+  let stopping: Promise<void> = Promise.resolve();
+  const seen = await service.app.get(Database).previewTransaction(async (transaction) => {
+    await rename(transaction);
+    stopping = service.stop();
+    await sleep(500);
+    return transaction.read(NAME);
   });
-
-  const rename = (transaction: PreviewTransaction) =>
-    transaction.query(`update groups set name = 'Chess' where id = 'club'`);
+  await stopping;
+  expect(seen).toEqual([['Chess']]);
 });

@@ -147,51 +147,6 @@ member: ${personDn('adam')}`,
     ]);
   });
 
-  it('reports the remaining role through another group', async () => {
-    const { data, errors } = await preview(
-      service,
-      administrator,
-      `mutation {
-        promoted: updateGroupMember(input: {group: {id: "club"}, user: {id: "mia"}, role: OWNER}) { ${MEMBERSHIP} }
-        owners: addGroupMember(input: {group: {id: "team"}, user: {id: "mia"}, role: OWNER}) { ${MEMBERSHIP} }
-        demoted: updateGroupMember(input: {group: {id: "club"}, user: {id: "mia"}, role: ADMIN}) { ${MEMBERSHIP} ${PREVIEW} }
-        removed: removeGroupMember(input: {group: {id: "club"}, user: {id: "mia"}}) {
-          group { members(first: 10) { totalCount nodes { user { id } role { value direct inheritedFrom { id } } } } }
-        }
-      }`,
-    );
-    expect(errors).toEqual([]);
-    const inTheClub = (value: string) => ({
-      membership: {
-        user: { id: 'mia' },
-        group: { id: 'club' },
-        role: { value, direct: value, inheritedFrom: [] },
-      },
-    });
-    expect(data).toMatchObject({
-      promoted: inTheClub('OWNER'),
-      demoted: inTheClub('ADMIN'),
-      removed: { group: { members: { totalCount: 4 } } },
-    });
-    expect(data?.['removed']?.['group']).toMatchObject({
-      members: {
-        nodes: expect.arrayContaining([
-          { user: { id: 'mia' }, role: { value: 'MEMBER', direct: null, inheritedFrom: [{ id: 'team' }] } },
-        ]) as unknown,
-      },
-    });
-    expect(recordsIn(data?.['demoted']?.preview.ldif)).toEqual([
-      `dn: ${groupDn('club')}
-changetype: modify
-delete: owner
-owner: ${personDn('mia')}
--
-add: groupAdmin
-groupAdmin: ${personDn('mia')}
--`,
-    ]);
-  });
-
   it('has objects of types of their own at each depth, with identities that no query finds', async () => {
     const { data, errors } = await preview(
       service,

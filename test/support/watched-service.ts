@@ -1,6 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
 import { TestProcess } from './clients/command.js';
 import { requestToken } from './clients/http.js';
@@ -76,25 +75,6 @@ export class WatchedService {
   /** Gets an access token of the embedded provider for a client whose secret is `{id}-secret`. */
   accessToken(scope: string, client: string): Promise<string> {
     return requestToken(this.config.baseUrl, client, scope);
-  }
-
-  /** Open files and connections. */
-  get descriptors(): number {
-    return readdirSync(`/proc/${this.id}/fd`).length;
-  }
-
-  /** Processor time per second: proc(5). */
-  async restlessness(): Promise<number> {
-    const before = this.processorTime;
-    await sleep(1000);
-    return this.processorTime - before;
-  }
-
-  /** Seconds, from hundredths. */
-  private get processorTime(): number {
-    const stat = readFileSync(`/proc/${this.id}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / 100;
   }
 
   /** Milliseconds for which its main thread has run on a processor (Linux: proc(5), schedstat). */

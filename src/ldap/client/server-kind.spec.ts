@@ -42,12 +42,6 @@ describe('toLimitError', () => {
     expect(error?.message).toContain('limits dn.exact="cn=a\\\\,\\"b\\",dc=c" size');
   });
 
-  it('has a line for anonymous access, too', () => {
-    expect(toLimitError({ code: 3, diagnostic: '' }, null, 'other')?.message).toContain(
-      'limits anonymous size=unlimited',
-    );
-  });
-
   it.each([
     ['389ds', ['nsSizeLimit', 'nsPagedSizeLimit', 'nsLookThroughLimit']],
     ['freeipa', ['nsSizeLimit', 'nsPagedSizeLimit', 'nsLookThroughLimit']],
@@ -60,10 +54,5 @@ describe('toLimitError', () => {
       for (const setting of settings) expect(message).toContain(setting);
       expect(message).not.toMatch(/OpenLDAP|olcLimits/);
     }
-  });
-
-  it('ignores other codes', () => {
-    for (const code of [0, 1, 10, 32, 50, 53])
-      expect(toLimitError({ code, diagnostic: '' }, DN, 'openldap')).toBeNull();
   });
 });

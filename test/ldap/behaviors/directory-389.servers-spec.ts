@@ -5,7 +5,7 @@ import { modelSetting } from '../../support/builders/model-file.js';
 import { eventually } from '../../support/eventually.js';
 import { MANAGER, TestDirectory389 } from '../../support/servers/directory-389.js';
 import { SUFFIX } from '../../support/servers/slapd.mjs';
-import { TcpBalancer } from '../../support/servers/tcp-balancer.js';
+import { TestProxy } from '../../support/servers/proxy.js';
 import { variable } from '../../support/servers/store.js';
 import {
   type BehaviorDirectory,
@@ -50,7 +50,7 @@ const CONTENT = [
 describe('389 Directory Server', () => {
   /** Its account sees deleted entries. It starts without a server, and reads members only from the groups of users. */
   let second: BehaviorService;
-  let balancer: TcpBalancer;
+  let balancer: TestProxy;
 
   afterAll(async () => {
     await second.stop();
@@ -65,7 +65,7 @@ describe('389 Directory Server', () => {
   };
 
   const start = async () => {
-    balancer = await TcpBalancer.start();
+    balancer = await TestProxy.start();
     const starting = BehaviorService.start({
       DIRECTORY_URL: balancer.url,
       DIRECTORY_BASE_DN: SUFFIX,

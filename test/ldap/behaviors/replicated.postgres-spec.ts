@@ -4,7 +4,7 @@ import { describeBehaviors } from './behaviors.js';
 import { DISABLING_MODEL, openldapVocabulary } from './openldap-vocabulary.js';
 import type { Ended, LdapQuery } from '../../support/servers/ldap-tools.mjs';
 import { ReplicatedSlapd } from '../../support/servers/replicated-slapd.js';
-import { TcpBalancer } from '../../support/servers/tcp-balancer.js';
+import { TestProxy } from '../../support/servers/proxy.js';
 import type { BehaviorServer, Swap } from './behavior-directory.js';
 
 /** Two OpenLDAP servers behind a balancer: providers that are changed in turn, or a provider and its consumer. */
@@ -14,7 +14,7 @@ class ReplicatedServer implements BehaviorServer {
 
   private constructor(
     private readonly slapd: ReplicatedSlapd,
-    readonly balancer: TcpBalancer,
+    readonly balancer: TestProxy,
     /** The servers that accept changes. */
     private readonly providers: readonly number[],
     /** The servers that the service reaches. */
@@ -31,7 +31,7 @@ class ReplicatedServer implements BehaviorServer {
     ];
     const slapd = await ReplicatedSlapd.start(roles, {});
     const providers = isProvider ? [0, 1] : [0];
-    return new ReplicatedServer(slapd, await TcpBalancer.start(), providers, isProvider ? [0, 1] : [1]);
+    return new ReplicatedServer(slapd, await TestProxy.start(), providers, isProvider ? [0, 1] : [1]);
   }
 
   async modify(ldif: string): Promise<Ended> {
@@ -79,7 +79,6 @@ class ReplicatedServer implements BehaviorServer {
 
   private reach(...indexes: readonly number[]): void {
     this.balancer.use(...indexes.map((index) => this.slapd.at(index).port));
-    this.balancer.breakConnections();
   }
 }
 

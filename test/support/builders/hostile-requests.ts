@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { HttpRequest } from '../clients/http.js';
 import { HOSTILE_DOCUMENTS, repeat } from './hostile-documents.js';
 
@@ -49,7 +49,6 @@ const DOCUMENTS = HOSTILE_DOCUMENTS.map(({ name, query, ...rest }) =>
 const JSON_TEXTS: HostileRequest[] = [
   post('lists 49,000 deep', `${'['.repeat(49_000)}${']'.repeat(49_000)}`),
   post('objects 16,000 deep', `${'{"a":'.repeat(16_000)}1${'}'.repeat(16_000)}`),
-  post('unclosed lists', '['.repeat(99_000)),
   post('a text that never ends', `"${'\\u0041'.repeat(16_000)}`),
   post('one number of 99,000 digits', '9'.repeat(99_000)),
   post('nothing', ''),
@@ -58,17 +57,13 @@ const JSON_TEXTS: HostileRequest[] = [
   post('9,000 times the same member', `{${repeat(9000, '"query":""', ',')}}`),
   post('two queries', `{"query":"${QUERY}","query":"${QUERY} "}`),
   post('a prototype', `{"query":"${QUERY}","__proto__":{"isAdmin":true}}`),
-  post('a prototype in disguise', `{"query":"${QUERY}","\\u005f\\u005fproto__":{"isAdmin":true}}`),
   post('a constructor', `{"query":"${QUERY}","constructor":{"prototype":{"isAdmin":true}}}`),
   withVariables('4,000 prototypes', `{"a":[${repeat(4000, '{"__proto__":{}}', ',')}]}`),
   withVariables('two variables of one name', '{"first":1,"first":100}'),
   post('half of a surrogate pair', `{"query":"${QUERY} #\\ud83d"}`),
-  post('half of a surrogate pair in a text', `{"query":"{ user(user: {id: \\"\\udc00\\"}) { id } }"}`),
   withVariables('variables that are a list', `[${repeat(20_000, '1', ',')}]`),
   post('NUL', `{"query":"${QUERY}"\u0000}`),
-  post('NUL within a text', `{"query":"\u0000${QUERY}"}`),
   post('bytes that are not UTF-8', Buffer.from(`{"query":"${QUERY} #\xc0\x80"}`, 'latin1')),
-  post('half of a surrogate pair as bytes', Buffer.from(`{"query":"${QUERY} #\xed\xa0\x80"}`, 'latin1')),
   post('UTF-16', Buffer.from(`{"query":"${QUERY}"}`, 'utf16le')),
   post('one byte too many', `{"query":"${QUERY}"}`.padEnd(100_001)),
   post('a megabyte', ' '.repeat(1_000_000)),
@@ -76,8 +71,6 @@ const JSON_TEXTS: HostileRequest[] = [
 
 const REQUESTS: HostileRequest[] = [
   coded('a bomb', 'gzip', GZIPPED),
-  coded('a bomb', 'x-gzip', GZIPPED),
-  coded('a bomb', 'deflate', deflateSync(BOMB)),
   coded('a bomb', 'br', brotliCompressSync(BOMB)),
   coded('a bomb in a bomb', 'gzip, gzip', gzipSync(GZIPPED)),
   coded('a bomb without its content coding', 'identity', GZIPPED),

@@ -46,15 +46,6 @@ export async function readMembers({ app }: Served, group: string): Promise<strin
   return rows.map(({ id, role }) => `${id} ${['', 'MEMBER', 'ADMIN', 'OWNER'][role] ?? ''}`).sort();
 }
 
-/** Number of rows that revisions have deleted so far. */
-export async function countDeletions({ app }: Served): Promise<{ people: number; memberships: number }> {
-  const [row]: { people: number; memberships: number }[] = await app.get(DataSource).query(`
-    select coalesce(sum(users_deleted), 0)::integer as people,
-      coalesce(sum(memberships_removed), 0)::integer as memberships
-    from revisions`);
-  return row ?? { people: 0, memberships: 0 };
-}
-
 /** The whole mirror, in the form of the expected one. */
 export async function readMirror(dataSource: DataSource): Promise<MirrorContents> {
   const people: Record<string, string>[] = await dataSource.query(

@@ -1,3 +1,4 @@
+import { ServiceError } from '../../../src/common/errors.js';
 import { foldValue } from '../../../src/ldap/naming/dn.js';
 import { attributeKey, Entry } from '../../../src/ldap/entry.js';
 import type { Filter } from '../../../src/ldap/filter/filter.js';
@@ -58,4 +59,19 @@ function matches(entry: Entry, filter: Filter): boolean {
     default:
       throw new Error(`not in the model: ${filter.kind}`);
   }
+}
+
+/** Returns null when the action is rejected, which is allowed here. */
+export function withoutRefusal<Outcome>(act: () => Outcome): Outcome | null {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
+  }
+}
+
+/** The given members. */
+export function definedOf(given: object | null): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined));
 }

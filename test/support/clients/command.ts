@@ -40,7 +40,7 @@ export class TestProcess {
       COVERAGE_DIRECTORY === undefined
         ? [`dist/bundled/${file}.js`]
         : ['--import', './test/support/coverage.mjs', `dist/${file}.js`];
-    const watch = isWatched ? ['--import', './test/support/watch.mjs'] : [];
+    const watch = isWatched ? ['--import', './test/support/watch-main.mjs'] : [];
     const child = spawnBound(process.execPath, [...watch, ...program, ...args], {
       env: {
         PATH,

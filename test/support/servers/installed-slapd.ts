@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isServed } from './ldap-tools.mjs';
 import { findFreePort } from './postgres.mjs';
 import { makeCertificates, ROOT_DN, ROOT_PASSWORD, SUFFIX } from './slapd.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
@@ -49,7 +50,7 @@ export class InstalledSlapd {
       stdio: 'ignore',
     });
     const server = new InstalledSlapd(directory, port, child);
-    while (!(await server.answers())) {
+    while (!(await isServed(server.url))) {
       if (child.exitCode !== null) throw new Error('slapd does not start');
       await sleep(20);
     }
@@ -70,14 +71,6 @@ export class InstalledSlapd {
 
   stop(): void {
     this.child.kill('SIGKILL');
-  }
-
-  private async answers(): Promise<boolean> {
-    const args = ['-x', '-H', this.url, '-b', '', '-s', 'base', 'namingContexts'];
-    return execute(requireProgram('ldapsearch'), args).then(
-      () => true,
-      () => false,
-    );
   }
 }
 

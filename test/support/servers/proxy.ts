@@ -5,7 +5,10 @@ import { Transform } from 'node:stream';
 /** States of connections. */
 type Mode = 'pass' | 'cut' | 'reset' | 'freeze' | 'respond';
 
-/** A TCP proxy between a service and one of its dependencies, which a test can break in several ways and restore. */
+/**
+ * A TCP proxy between a service and one of its dependencies, which a test can break in several ways and restore. It can stand in
+ * front of several servers like a balancer.
+ */
 export class TestProxy {
   readonly port: number;
   /** Bytes received from the target. */
@@ -18,6 +21,9 @@ export class TestProxy {
   private bytes: string | Buffer = '';
   /** Delay of each chunk in milliseconds. */
   private latency = 0;
+  /** The ports of the target in turn; empty: its only port. */
+  private ports: readonly number[] = [];
+  private turn = 0;
 
   private constructor(
     private readonly server: Server,
@@ -27,12 +33,25 @@ export class TestProxy {
   }
 
   /** @param target need not listen yet, and can change later */
-  static async start(target: { host: string; port: number }): Promise<TestProxy> {
+  static async start(target = { host: '127.0.0.1', port: 0 }): Promise<TestProxy> {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const proxy = new TestProxy(server, target);
     server.on('connection', (socket) => proxy.take(socket));
     return proxy;
+  }
+
+  /** Its address as that of a directory server. */
+  get url(): string {
+    return `ldap://127.0.0.1:${this.port}`;
+  }
+
+  /** Closes all connections. New ones go to these ports in turn, except for those that do not accept. */
+  use(...ports: readonly number[]): void {
+    this.ports = ports;
+    this.turn = 0;
+    this.cut();
+    this.restore();
   }
 
   /** Closes all connections, and closes new ones. */
@@ -107,14 +126,26 @@ export class TestProxy {
     }
   }
 
-  private pass(socket: Socket): void {
-    const onward = connect(this.target);
+  /** @param left ports that are tried if one does not accept */
+  private pass(socket: Socket, left = this.ports.length - 1): void {
+    this.keep(socket);
+    const port = this.ports[this.turn++ % this.ports.length] ?? this.target.port;
+    const onward = connect({ ...this.target, port });
+    const retry = () => (left > 0 ? this.pass(socket, left - 1) : socket.destroy());
+    onward.once('error', retry).once('connect', () => {
+      onward.off('error', retry);
+      this.keep(onward);
+      if (this.mode === 'pass' && !socket.destroyed) this.join(socket, onward);
+      else onward.destroy();
+    });
+  }
+
+  private join(socket: Socket, onward: Socket): void {
     onward.on('data', (chunk: Buffer) => (this.received += chunk.length));
     for (const [end, other] of [
       [socket, onward],
       [onward, socket],
     ] as const) {
-      this.keep(end);
       end.on('error', () => other.destroy());
       // What was received before is still on its way.
       end.on('close', () => setTimeout(() => other.destroy(), 20 * this.latency));

@@ -59,14 +59,6 @@ export async function administrate(server: TestPostgres, database: string, state
   await client.end();
 }
 
-/** @param which a condition on pg_stat_activity */
-export const endConnections = (server: TestPostgres, which: string) =>
-  administrate(
-    server,
-    'postgres',
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = 'directory' and ${which}`,
-  );
-
 /** Makes a standby lag. */
 export const pause = (server: TestPostgres) =>
   administrate(server, 'postgres', 'select pg_wal_replay_pause()');
