@@ -283,28 +283,6 @@ describe('a search by words', () => {
     );
   });
 
-  it('returns the same values as the fields of users and groups', async () => {
-    const person = `name givenName email schoolYear photo createdAt groups(first: 5) { nodes { user { updatedAt } } }`;
-    const group =
-      'name website description updatedAt members(first: 1) { totalCount nodes { group { email } } }';
-    for (const [ofPeople, ofGroups] of [
-      [person, ''],
-      ['', group],
-      [person, group],
-    ]) {
-      const { data } = await service.query<{ search: { nodes: object[] }; user: object; group: object }>(
-        `{
-          search(query: "johan", first: 10) { nodes { ... on User { __typename ${ofPeople} } ... on Group { __typename ${ofGroups} } } }
-          user(user: {id: "johan"}) { __typename ${ofPeople} }
-          group(group: {id: "friends"}) { __typename ${ofGroups} }
-        }`,
-        { authorization },
-      );
-      expect(data?.search.nodes[0]).toEqual(data?.user);
-      expect(data?.search.nodes).toContainEqual(data?.group);
-    }
-  });
-
   async function find(query: string): Promise<string[]> {
     const { found } = await service.read<{ found: { nodes: { id: string }[]; totalCount: number } }>(
       `query ($query: String!) {

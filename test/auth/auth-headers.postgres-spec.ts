@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { forgeTokens, type PublishedKey } from '../support/builders/forged-tokens.js';
@@ -184,14 +183,6 @@ describe('the Authorization header', () => {
     expect(answer.challenge).toMatch(/^(Bearer|Basic) realm="directory"/);
   });
 
-  it('is never repeated in a response', async () => {
-    const secret = randomBytes(24).toString('base64url');
-    for (const authorization of [`Bearer ${secret}`, `Basic ${encode(`id:${secret}`)}`, `Other ${secret}`]) {
-      const { headers, errors } = await service.query('{ __typename }', { authorization });
-      expect(JSON.stringify([errors, ...headers])).not.toContain(secret);
-    }
-  });
-
   it('with a token that the embedded provider has not signed is rejected', async () => {
     const response = await fetch(`${service.url}/oauth2/jwks`);
     const { keys } = (await response.json()) as { keys: PublishedKey[] };
@@ -199,20 +190,6 @@ describe('the Authorization header', () => {
     const answers = await Promise.all(forgeries.map(([, token]) => send([`Authorization: Bearer ${token}`])));
     const wrong = forgeries.filter((_, index) => answers[index]?.status !== 401);
     expect(wrong.map(([what]) => what)).toEqual([]);
-  });
-
-  it('with a wrong secret is rejected no sooner than after reading an account', async () => {
-    const known = decoded().replace(/:.*/, '');
-    for (const id of [known, 'nobody-of-this-name']) {
-      const times: number[] = [];
-      for (let attempt = 0; attempt < 10; attempt++) {
-        const begun = performance.now();
-        expect((await send([`Authorization: Basic ${encode(`${id}:wrong`)}`])).status).toBe(401);
-        times.push(performance.now() - begun);
-      }
-      // Timers have a resolution of one millisecond.
-      expect(Math.min(...times)).toBeGreaterThanOrEqual(4);
-    }
   });
 
   it('with a service account is rejected from a page of another site', async () => {

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.js';
 import {
@@ -210,27 +209,6 @@ describe('the secrets', () => {
     const same = before.filter(([name = '', text]) => readFileSync(join(other, name), 'utf8') === text);
     rmSync(other, { recursive: true });
     expect(same).toEqual([]);
-  });
-
-  it('cause an error that names an unreadable one at the start', () => {
-    const directory = mkdtempSync(join(tmpdir(), 'secrets-'));
-    writeFileSync(join(directory, 'empty'), '\n');
-    const start = (file: string) =>
-      spawnSync(process.execPath, ['dist/bundled/main.js'], {
-        env: { DATABASE_URL_FILE: file },
-        encoding: 'utf8',
-      });
-    for (const file of [join(directory, 'nothing'), directory]) {
-      const { status, stderr } = start(file);
-      expect(status).toBe(2);
-      expect(stderr).toContain(`error: DATABASE_URL_FILE names a file that cannot be read: ${file}\n`);
-    }
-    const { status, stderr } = start(join(directory, 'empty'));
-    expect(status).toBe(2);
-    expect(stderr).toContain(
-      `error: DATABASE_URL_FILE names a file that is empty: ${join(directory, 'empty')}\n`,
-    );
-    rmSync(directory, { recursive: true });
   });
 });
 

@@ -143,10 +143,6 @@ describe('a breaking change of access', () => {
       "In.part is visible only to 'self'",
     ]);
   });
-
-  it('is none when the last field has no audience any more, and the directive is gone', () => {
-    expect(breaks(annotated('@visibleTo(audience: "self")'), SCHEMA)).toEqual([]);
-  });
 });
 
 describe('a deprecated element', () => {

@@ -5,7 +5,7 @@ import TestSequencer from '@jest/test-sequencer';
  * times, and Jest would sort by file size.
  */
 const SLOWEST = `
-  start-embedded change-streams leader-network workers documents faults-ldap behaviors/replicated faults-postgres ldap-convergence
+  start-embedded change-streams leader-network workers faults-ldap behaviors/replicated faults-postgres ldap-convergence
   edited-model ldap-restored start command-line webhooks examples behaviors/polled log-unwritable
   commands pages settings-file revisions visibility-statements leader slow-requests connections scopes start-waiting`
   .trim()
