@@ -79,16 +79,6 @@ describe('the embedded identity provider', () => {
     return { status, ...(data?.['currentToken'] as object | undefined) };
   }
 
-  it('describes itself on the origin of the service', async () => {
-    const response = await fetch(`${service.url}/.well-known/openid-configuration`);
-    expect(await response.json()).toMatchObject({
-      issuer: service.config.baseUrl,
-      token_endpoint: `${service.config.baseUrl}/oauth2/token`,
-      jwks_uri: `${service.config.baseUrl}/oauth2/jwks`,
-      code_challenge_methods_supported: ['S256'],
-    });
-  });
-
   it.each<[string, Record<string, string>, Record<string, string>, string]>([
     ['its secret in the header', {}, basic('basic', 'basic-secret'), 'basic'],
     ['its secret in the body', { client_id: 'post', client_secret: 'post-secret' }, {}, 'post'],

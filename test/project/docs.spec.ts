@@ -44,26 +44,7 @@ describe.each(pages())('%s', (page) => {
     const links = [...read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = '']) => target);
     expect(links.filter((target) => !leadsSomewhere(page, target))).toEqual([]);
   });
-
-  it('refers to existing files of the source', () => {
-    const named = [
-      ...read(page).matchAll(/(?<![\w/])(?:src|test|scripts|sample|ldap|deploy)\/[\w.*/-]*[\w/]/g),
-    ];
-    const missing = named
-      .map(([path]) => path)
-      .filter((path) => !path.includes('*') && !TO_BE_MADE.has(path))
-      .filter((path) => ![ROOT, join(ROOT, dirname(page))].some((from) => existsSync(join(from, path))));
-    expect(missing).toEqual([]);
-  });
 });
-
-/** Examples of files that a reader creates. */
-const TO_BE_MADE = new Set([
-  'src/database/migrations/NNNN-nickname',
-  'deploy/kubernetes-example/ca.pem',
-  'deploy/secrets/',
-  'deploy/secrets/ldap-password',
-]);
 
 function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
