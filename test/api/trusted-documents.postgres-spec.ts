@@ -74,7 +74,8 @@ describe.each(['sha256', 'sha1'])(
   'a service with a manifest in the form of GraphQL Code Generator, with %s',
   (algorithm) => {
     const text = print(parse(QUERY));
-    const id = `${algorithm}:${hash(algorithm, text)}`;
+    // Only SHA-256 has a prefix there.
+    const id = `${algorithm === 'sha256' ? 'sha256:' : ''}${hash(algorithm, text)}`;
     const service = TestService.forSuite({
       ldif: LDIF,
       environment: { TRUSTED_DOCUMENTS: writeManifest({ [id]: text }) },
@@ -88,7 +89,7 @@ describe.each(['sha256', 'sha1'])(
     const sendBody = (body: object) => post(service, body, { authorization });
 
     it('executes its documents by hash, by documentId and by their text, by POST and GET', async () => {
-      const plain = id.replace(/^\w+:/, '');
+      const plain = id.replace('sha256:', '');
       const bodies = [
         persisted(id),
         persisted(plain),
