@@ -28,6 +28,9 @@ const ARE_LOADED = `[...document.querySelectorAll('.people li:first-child img')]
 
 const SIGNING_KEY = 'ab'.repeat(32);
 
+/** Indented commands of a page, and the response that it shows below them. */
+const COMMANDS = /((?:^(?: {4}.*)?\n)*^ {4}.*\n)(?:\n```(json|ldif)\n([^]*?)^```$)?/gm;
+
 /** The body of a request of the page. */
 interface Operation {
   readonly operationName?: string;
@@ -165,6 +168,34 @@ describe('the examples, with a service on the sample', () => {
       expect(JSON.stringify(data)).toMatch(/"nodes":\[\{|"nodeCount":\d{4}|"ldif":"version: 1/);
     });
   });
+
+  it.each(['README.md', 'docs/authentication.md', 'docs/model.md', 'docs/clients.md'])(
+    'the requests of %s have the responses that it shows',
+    async (path) => {
+      const page = readFileSync(path, 'utf8').replace(/^ {4}TOKEN=….*\n/m, '');
+      const text = page.replaceAll('http://127.0.0.1:3000', url);
+      // An ellipsis stands for a value of the reader.
+      const blocks = [...text.matchAll(COMMANDS)].filter(([, commands = '']) =>
+        /^[^…]*curl -s [^…]*$/.test(commands),
+      );
+      const script = blocks.map(([, commands = '']) => `${commands}\necho '#'`).join('\n');
+      const cwd = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'page-'));
+      const TOKEN = service.authorization.slice('Basic '.length);
+      const { stdout } = await execute('bash', ['-ec', script], {
+        cwd,
+        env: { PATH: process.env.PATH, TOKEN },
+      });
+      const outputs = stdout.split('#\n');
+      const read = (language: string, output = '') =>
+        language === 'json' ? (JSON.parse(output) as object) : output.trim();
+      const shown = blocks.flatMap(([, , language, output], index) =>
+        language === undefined ? [] : [{ language, output, response: outputs[index] }],
+      );
+      expect(shown.length).toBeGreaterThan(0);
+      for (const { language, output, response } of shown)
+        expect(read(language, response)).toEqual(read(language, output));
+    },
+  );
 
   describe('the script', () => {
     it('prints the addresses of a group, or an error for an unknown group', async () => {
