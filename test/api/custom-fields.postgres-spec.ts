@@ -1,6 +1,4 @@
 /** @isolated It adds to the tables of fields. */
-import { GraphQLSchemaHost } from '@nestjs/graphql';
-import { isInputObjectType, isObjectType } from 'graphql';
 import { GROUP_FIELDS } from '../../src/groups/group.fields.js';
 import { USER_FIELDS } from '../../src/users/user.fields.js';
 import {
@@ -36,40 +34,6 @@ describe('custom fields', () => {
     expect(users.totalCount).toBe(users.nodes.length);
     return users.nodes.map(({ id }) => id);
   };
-
-  it('have the types of their definitions, and are nullable if they can be withheld', () => {
-    const { schema } = service.app.get(GraphQLSchemaHost);
-    const typesOf = (name: string) => {
-      const type = schema.getType(name);
-      const fields = isObjectType(type) || isInputObjectType(type) ? type.getFields() : {};
-      const types = Object.entries(fields).map(
-        ([field, { type: declared }]) => [field, String(declared)] as const,
-      );
-      return Object.fromEntries(types);
-    };
-    const expected = {
-      ...Object.fromEntries(CUSTOM_FIELDS_OF_USERS.map(({ name, type }) => [name, type])),
-      notes: '[String!]',
-    };
-    expect(typesOf('User')).toMatchObject(expected);
-    expect(typesOf('Profile')).toMatchObject(expected);
-    expect(typesOf('Group')).toMatchObject({ room: 'Int', budget: 'Int', plan: 'String' });
-    const filters = {
-      phone: 'StringFilter',
-      staffNumber: 'IntFilter',
-      hours: 'FloatFilter',
-      isExternal: 'BooleanFilter',
-      endsAt: 'DateTimeFilter',
-      homepage: 'StringFilter',
-      badge: 'StringFilter',
-      locker: 'StringFilter',
-    };
-    for (const type of ['UserFilter', 'UserMemberFilter']) {
-      expect(typesOf(type)).toMatchObject(filters);
-      expect(Object.keys(typesOf(type))).not.toContain('keys');
-    }
-    expect(typesOf('GroupFilter')).toMatchObject({ room: 'IntFilter' });
-  });
 
   it.each([
     ['phone: {is: "+41 44 äö"}', [VIEWER]],

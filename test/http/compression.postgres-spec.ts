@@ -1,16 +1,13 @@
-/** @isolated The suite fakes the clock. */
 import { type IncomingHttpHeaders, request as startRequest } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import zlib from 'node:zlib';
-import { PICTURE, buildLdif } from '../support/builders/directory.js';
-import { takeOver } from '../support/clients/mirror.js';
-import { TIMERS } from '../support/timers.js';
+import { buildLdif } from '../support/builders/directory.js';
 import { TestService } from '../support/servers/service.js';
 
 const MEMBERS = Array.from({ length: 100 }, (_, index) => `user-${index}`);
 const ldif = (name: string) =>
   buildLdif(
-    MEMBERS.map((id) => ({ id, name: `${name} ${id} ${'x'.repeat(400)}`, photo: PICTURE })),
+    MEMBERS.map((id) => ({ id, name: `${name} ${id} ${'x'.repeat(400)}` })),
     [{ id: 'club', members: MEMBERS }],
   );
 const pageOf = (size: number, fields = 'name') =>
@@ -90,24 +87,6 @@ describe('a response', () => {
         expect(answer.headers['content-length']).toBe(String(answer.bytes.length));
         if (coding !== undefined) expect(answer.bytes.length).toBeLessThan(text.length / 2);
       }
-    }
-  });
-
-  it('is never an old one: after a revision, and in another quarter of an hour with signed URLs', async () => {
-    const [names, photos] = [newQuery(), newQuery(pageOf(5, 'photo'))];
-    for (let time = 0; time < 4; time++) for (const query of [names, photos]) await send(query, 'gzip');
-    await takeOver(service, ldif('Human'));
-    expect((await send(names, 'gzip')).text).toContain('Human user-0 ');
-    const before = await send(photos, 'gzip');
-    jest.useFakeTimers({ now: Date.now() + 900_000, doNotFake: [...TIMERS] });
-    try {
-      for (let time = 0; time < 3; time++) {
-        const after = await send(photos, 'gzip');
-        expect(after.text).not.toBe(before.text);
-        expect(after.text).toBe((await send(photos, null)).text);
-      }
-    } finally {
-      jest.useRealTimers();
     }
   });
 });

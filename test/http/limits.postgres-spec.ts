@@ -1,9 +1,7 @@
 import { parse, print } from 'graphql';
 import { buildLdif } from '../support/builders/directory.js';
-import { dataOf, post, refusalOf } from '../support/clients/http.js';
+import { dataOf, post } from '../support/clients/http.js';
 import { TestService } from '../support/servers/service.js';
-
-const TOO_COMPLEX = [400, 'QUERY_TOO_COMPLEX'];
 
 const service = TestService.forSuite({
   ldif: buildLdif(
@@ -56,17 +54,6 @@ describe('the requested nodes of an operation', () => {
     ] as const) {
       expect([query, await priceOf(query)]).toEqual([query, { rateLimit: { nodeCount, cost } }]);
     }
-  });
-});
-
-describe('the values of a response', () => {
-  it('are at most 25 for each node that is allowed, and aliases multiply them', async () => {
-    const aliased = (selection: string) =>
-      `{ groups(first: 100) { nodes { members(first: 99) { nodes { ${selection} } } } } }`;
-    const names = `user { ${repeat(30, (at) => `a${at}: name`)} }`;
-    expect((await sendRequest(aliased(names))).status).toBe(200);
-    const users = repeat(30, (at) => `a${at}: user { id name }`);
-    expect(refusalOf(await sendRequest(aliased(users)))).toEqual(TOO_COMPLEX);
   });
 });
 

@@ -82,25 +82,6 @@ describe('a photo', () => {
     expect([again.status, again.headers.get('etag')]).toEqual([304, etag]);
   });
 
-  it('is rejected if its URL was changed', async () => {
-    const url = new URL(await signedUrl('(size: 128)'));
-    for (const [name, value] of [
-      ['signature', '0'.repeat(64)],
-      ['size', '256'],
-      ['expires', String(Number(url.searchParams.get('expires')) + 60)],
-    ] as const) {
-      const changed = new URL(url);
-      changed.searchParams.set(name, value);
-      expect(await refusal(changed.href)).toMatchObject({ status: 403, code: 'SIGNATURE_INVALID' });
-    }
-    const other = url.href.replace('/anna?', '/ben?');
-    expect(await refusal(other)).toMatchObject({ status: 403, code: 'SIGNATURE_INVALID' });
-    expect(await refusal(url.href.replace('/photo/', '/picture/'))).toMatchObject({
-      code: 'SIGNATURE_INVALID',
-    });
-    expect(await refusal(`${url.origin}${url.pathname}`)).toMatchObject({ status: 400, code: 'BAD_REQUEST' });
-  });
-
   it('is rejected if its URL has expired', async () => {
     const signedAgo = (seconds: number) =>
       signUrl({

@@ -20,7 +20,7 @@ describe('ldap/set-up.sh', () => {
 
   beforeAll(async () => {
     const accounts = [accountOf(MIRROR_DN, 'mirror', MIRROR_PASSWORD), accountOf(USER, 'anna', 'secret')];
-    slapd = await InstalledSlapd.start({ ldif: accounts.join('\n') });
+    slapd = await InstalledSlapd.start(accounts.join('\n'));
   });
 
   afterAll(() => slapd.stop());

@@ -7,8 +7,6 @@ import {
   Chromium,
   expectAccessible,
   expectFittingWidth,
-  expectWhole,
-  FIND_BROKEN_WORDS,
   signInAt,
   type Visit,
 } from '../support/servers/chromium.js';
@@ -68,7 +66,6 @@ describe('the start page', () => {
     visit = await chromium.visit(url, PHONE);
     const page = await visit.open(`${url}/`);
     await expectFittingWidth(page);
-    expect(await page.evaluate<string[]>(FIND_BROKEN_WORDS)).toEqual([]);
     await expectAccessible(page);
     await page.emulateMedia({ colorScheme: 'dark' });
     await expectAccessible(page);
@@ -147,10 +144,6 @@ describe('the explorer', () => {
     // Polls, because Playwright's `waitForFunction` needs `eval`, which the page's policy forbids.
     await eventually(() => page.evaluate(LOADED), [true]);
     expect(await page.evaluate(BROWSER_STORAGE)).not.toContain((authorization ?? '').slice('Bearer '.length));
-    for (const name of ['Show Documentation Explorer', 'Hide Documentation Explorer']) {
-      await page.getByRole('button', { name }).click();
-      await expectWhole(page, '.pictures');
-    }
     await expectAccessible(page);
   });
 

@@ -68,28 +68,6 @@ describe('a service in production', () => {
     }
   });
 
-  it('allows introspection and suggestions if the settings do', async () => {
-    const open = await TestService.start({
-      environment: {
-        NODE_ENV: 'production',
-        ALLOW_EMBEDDED: 'true',
-        GRAPHQL_INTROSPECTION: 'true',
-      },
-    });
-    try {
-      const headers = { authorization: await open.accessToken('read'), origin: ORIGIN };
-      const described = await post(open, { query: getIntrospectionQuery() }, headers);
-      expect(dataOf(described)).toHaveProperty('__schema');
-      for (const [query, variables] of MISSPELT) {
-        expect((await post(open, { query, variables }, headers)).body).toContain('Did you mean');
-      }
-      // No CORS headers, because no origin is allowed.
-      expect(described.headers).not.toHaveProperty('access-control-allow-origin');
-    } finally {
-      await open.stop();
-    }
-  });
-
   it('sends no internals in the response to a failure', async () => {
     proxy.cut();
     const failed = await post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization });

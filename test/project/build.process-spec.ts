@@ -29,21 +29,6 @@ describe('the recorded build', () => {
 });
 
 describe('the program `directory`', () => {
-  it('is linked by npm', () => {
-    const checkout = join(work, 'linkable');
-    mkdirSync(checkout);
-    for (const path of ['bin', 'directory', 'package.json'])
-      cpSync(path, join(checkout, path), { recursive: true, verbatimSymlinks: true });
-    symlinkSync(join(process.cwd(), 'dist'), join(checkout, 'dist'));
-    const prefix = join(work, 'global');
-    const options = ['--offline', '--ignore-scripts', '--no-audit', '--no-fund', '--prefix', prefix];
-    // As `npm link` in the checkout does, without its dependencies.
-    execFileSync('npm', ['install', '--global', ...options, checkout], { stdio: 'pipe' });
-    const program = join(prefix, 'bin/directory');
-    const { status, stdout } = spawnSync(program, ['--version'], { cwd: work, encoding: 'utf8' });
-    expect([status, stdout]).toEqual([0, `${version}\n`]);
-  });
-
   it('runs in every folder, through links, and prints JSON alone', () => {
     // The files of the image: without scripts/, so that nothing is compiled.
     const image = join(work, 'image');

@@ -21,32 +21,12 @@ function run(...args: string[]): Promise<TestProcess> {
   return runCommand(args, environment);
 }
 
-function textLike(pattern: RegExp): string {
-  return expect.stringMatching(pattern) as string;
-}
-
-function json({ stdout }: TestProcess): Record<string, unknown> {
-  return JSON.parse(stdout) as Record<string, unknown>;
-}
-
 describe('directory schema', () => {
   it('prints the committed schema, and accepts it', async () => {
     const printed = await run('schema', '--built-in');
     expect(printed.code).toBe(0);
     expect(printed.stdout).toBe(readFileSync('schema.graphql', 'utf8'));
     expect((await run('schema', '--built-in', '--check')).code).toBe(0);
-  });
-});
-
-describe('directory check', () => {
-  it('reports all problems of the settings at once', async () => {
-    const checked = await runCommand(['check', '--json'], { ...environment, PORT: 'x', LOG_LEVEL: 'loud' });
-    expect(checked.code).toBe(2);
-    expect(json(checked).findings).toEqual([
-      expect.objectContaining({ what: 'settings', result: 'problem', text: textLike(/^PORT /) }),
-      expect.objectContaining({ what: 'settings', result: 'problem', text: textLike(/^LOG_LEVEL /) }),
-    ]);
-    expect(json(checked).sum).toEqual({ ok: 0, warning: 0, problem: 2 });
   });
 });
 

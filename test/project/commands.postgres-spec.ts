@@ -177,17 +177,6 @@ describe('directory webhook list', () => {
   });
 });
 
-describe('a variable that begins like a setting, and is none', () => {
-  const hint =
-    /^DIRECTORY_BASEDN is not a setting: did you mean DIRECTORY_BASE_DN\? The settings are .*, BASE_DN, /m;
-
-  it.each(['sync', 'check'])('ends %s', async (command) => {
-    const { code, stdout, stderr } = await runCommand([command], { ...environment, DIRECTORY_BASEDN: 'x' });
-    expect(code).toBe(2);
-    expect((stdout + stderr).replace(/^(PROBLEM {2}settings|error): /m, '')).toMatch(hint);
-  });
-});
-
 describe('directory serve', () => {
   it('logs its build and settings first, and the begin and the end of its shutdown last', async () => {
     const service = TestProcess.start('cli', ['serve'], environment);

@@ -2,7 +2,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ERROR_CODES } from '../../src/common/errors.js';
 import { SECRETS, SETTINGS } from '../../src/config/settings.js';
-import { commandBlocksOf, pagesWithCommands } from '../support/builders/documents.js';
 
 const ROOT = join(__dirname, '../..');
 
@@ -45,54 +44,7 @@ describe.each(pages())('%s', (page) => {
     const links = [...read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = '']) => target);
     expect(links.filter((target) => !leadsSomewhere(page, target))).toEqual([]);
   });
-
-  it('refers to existing files of the source', () => {
-    const named = [
-      ...read(page).matchAll(/(?<![\w/])(?:src|test|scripts|sample|ldap|deploy)\/[\w.*/-]*[\w/]/g),
-    ];
-    const missing = named
-      .map(([path]) => path)
-      .filter((path) => !path.includes('*') && !TO_BE_MADE.has(path))
-      .filter((path) => ![ROOT, join(ROOT, dirname(page))].some((from) => existsSync(join(from, path))));
-    expect(missing).toEqual([]);
-  });
 });
-
-/** Languages of fences without commands. Commands are indented, or in a fence marked `sh`. */
-const KINDS = ['graphql', 'json', 'ldif', 'mermaid', 'text', 'yaml'];
-const COMMAND = /^(?:[$#>] |(?:sudo|npm|npx|node|curl|docker|kubectl|psql|ldap\w+|directory) )/m;
-
-describe.each(pages())('%s', (page) => {
-  it('has commands only in blocks that are run', () => {
-    const text = read(page);
-    expect(text.match(/^(?: +```|\s*~~~).*$/gm)).toBeNull();
-    const fences = [...text.matchAll(/^```(\S+)\n(.*?)^```$/gms)];
-    const strange = fences.filter(([, kind = '']) => ![...KINDS, 'sh'].includes(kind));
-    expect(strange.map(([fence]) => fence)).toEqual([]);
-    const hidden = fences.filter(([, kind, inside = '']) => kind === 'text' && COMMAND.test(inside));
-    expect(hidden.map(([fence]) => fence)).toEqual([]);
-    const isRun = pagesWithCommands().includes(page);
-    expect(isRun ? [] : commandBlocksOf(page)).toEqual([]);
-  });
-});
-
-describe.each(pagesWithCommands())('%s', (page) => {
-  it('marks the language of every fence, and gives a reason for blocks of commands that are not run', () => {
-    // Fences alternate: an opening one with a language, and a closing one.
-    const fences = read(page).match(/^```.*$/gm) ?? [];
-    expect(fences.filter((fence, index) => (index % 2 === 0) === (fence === '```'))).toEqual([]);
-    const reasons = commandBlocksOf(page).filter(({ reason }) => reason !== null);
-    expect(reasons).toHaveLength(read(page).match(/^<!-- not run: /gm)?.length ?? 0);
-  });
-});
-
-/** Examples of files that a reader creates. */
-const TO_BE_MADE = new Set([
-  'src/database/migrations/NNNN-nickname',
-  'deploy/kubernetes-example/ca.pem',
-  'deploy/secrets/',
-  'deploy/secrets/ldap-password',
-]);
 
 function read(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');

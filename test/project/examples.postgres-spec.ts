@@ -1,7 +1,4 @@
 import { execFile } from 'node:child_process';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -19,9 +16,8 @@ import { findFreePort } from '../support/servers/postgres.mjs';
 import { ServiceProcess } from '../support/servers/service-processes.js';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 import { readData } from '../support/clients/graphql.js';
-import { signIn } from '../support/clients/sign-in.js';
+import { requestToken } from '../support/clients/http.js';
 import { writeProgram } from '../support/clients/programs.js';
-import { signUrl } from '../../src/media/signing/signed-url.js';
 import { EXAMPLES } from '../../web/explorer/source/examples.js';
 
 const execute = promisify(execFile);
@@ -30,10 +26,10 @@ const execute = promisify(execFile);
 const ARE_LOADED = `[...document.querySelectorAll('.people li:first-child img')]
   .every((image) => image.naturalWidth === 256)`;
 
-/** Widths of the photo of the first owner, whose section is in sight. */
-const WIDTHS = `[...document.querySelectorAll('[aria-label=Owners] li:first-child img')]
-  .map((image) => image.naturalWidth)`;
 const SIGNING_KEY = 'ab'.repeat(32);
+
+/** Indented commands of a page, and the response that it shows below them. */
+const COMMANDS = /((?:^(?: {4}.*)?\n)*^ {4}.*\n)(?:\n```(json|ldif)\n([^]*?)^```$)?/gm;
 
 /** The body of a request of the page. */
 interface Operation {
@@ -113,10 +109,10 @@ describe('the examples, with a service on the sample', () => {
       return shown;
     }
 
-    /** Expects requests to the service only, and no console messages but those that the test causes. */
-    function expectClean(complaint = /^$/): void {
+    /** Expects requests to the service only, and no console messages. */
+    function expectClean(): void {
       expect(visit.foreign.filter((requestUrl) => !requestUrl.startsWith(`${url}/`))).toEqual([]);
-      expect(visit.complaints.filter((message) => !complaint.test(message))).toEqual([]);
+      expect(visit.complaints).toEqual([]);
     }
 
     const operationOf = (request: Request) => (request.postDataJSON() ?? {}) as Operation;
@@ -158,45 +154,6 @@ describe('the examples, with a service on the sample', () => {
       await expectFittingWidth(club);
       expectClean();
     });
-
-    it('requests a photo again whose URL has expired', async () => {
-      const expire = (photo: string) => {
-        const id = decodeURIComponent(/photo\/v1\/([^?]+)/.exec(photo)?.[1] ?? '');
-        const now = new Date(Date.now() - 2 * 3_600_000);
-        return signUrl({
-          baseUrl: url,
-          kind: 'photo',
-          id,
-          size: 256,
-          now,
-          key: Buffer.from(SIGNING_KEY, 'hex'),
-        });
-      };
-      await visit.context.route('**/graphql/v1', async (route) => {
-        if (operationOf(route.request()).operationName !== 'Club') {
-          await route.continue();
-          return;
-        }
-        const response = await route.fetch();
-        const body = (await response.text()).replace(/http[^"]+\/photo\/v1\/[^"]+/g, expire);
-        await route.fulfill({ response, body });
-      });
-      const shown = await openSignedIn();
-      await eventually(() => shown.evaluate(WIDTHS), [256]);
-      expectClean(/status of 403/);
-    });
-
-    it('offers a retry while the service is unavailable, and shows initials if a photo does not load', async () => {
-      await visit.context.route('**/graphql/v1', (route) => route.abort());
-      await visit.context.route('**/photo/v1/**', (route) => route.abort());
-      const shown = await openSignedIn();
-      await shown.getByText('Your clubs cannot be read at the moment.').waitFor();
-      await expectAccessible(shown);
-      await visit.context.unroute('**/graphql/v1');
-      await shown.getByRole('button', { name: 'Try again' }).click();
-      await shown.getByRole('region', { name: 'Owners' }).getByText('AM', { exact: true }).waitFor();
-      expectClean(/ERR_FAILED/);
-    });
   });
 
   describe('the operations of the explorer', () => {
@@ -205,57 +162,42 @@ describe('the examples, with a service on the sample', () => {
 
     it.each(named)('%s works with the scopes that it names', async (_title, { query, variables }) => {
       const [, scopes = 'profile'] = /# Scopes?: (.*)/.exec(query) ?? [];
-      const { authorization } = await signIn(url, {
-        clientId: 'explorer',
-        redirectUri: `${url}/explorer/callback`,
-        userId: 'anna.svensson',
-        scope: scopes.replace(' and ', ' '),
-      });
+      const authorization = await requestToken(url, 'demo-basic', scopes.replace(' and ', ' '));
       const parsed = JSON.parse(variables ?? '{}') as Record<string, unknown>;
       const data = await readData(url, query, { authorization, variables: parsed });
       expect(JSON.stringify(data)).toMatch(/"nodes":\[\{|"nodeCount":\d{4}|"ldif":"version: 1/);
     });
   });
 
-  describe('the script', () => {
-    it('prints all addresses although requests are rejected or lost in the middle of the list', async () => {
-      let requests = 0;
-      const server = createServer((request, response) => {
-        const refused = [null, 429, 'lost', null, 503, 'cut'][requests++] ?? null;
-        if (refused === 'lost') request.socket.destroy();
-        else if (refused === 'cut')
-          response
-            .writeHead(200, { 'content-length': '100' })
-            .write('{"data":', () => request.socket.destroySoon());
-        else if (refused !== null)
-          response.writeHead(Number(refused), { 'retry-after': new Date().toUTCString() }).end('no JSON');
-        else {
-          const { method = '', headers } = request;
-          const { authorization = '', 'content-type': type = '' } = headers;
-          void text(request)
-            .then((body) =>
-              fetch(`${url}/graphql/v1`, { method, body, headers: { authorization, 'content-type': type } }),
-            )
-            .then((answer) => answer.text())
-            .then((body) => response.end(body));
-        }
+  it.each(['README.md', 'docs/authentication.md', 'docs/model.md', 'docs/clients.md'])(
+    'the requests of %s have the responses that it shows',
+    async (path) => {
+      const page = readFileSync(path, 'utf8').replace(/^ {4}TOKEN=….*\n/m, '');
+      const text = page.replaceAll('http://127.0.0.1:3000', url);
+      // An ellipsis stands for a value of the reader.
+      const blocks = [...text.matchAll(COMMANDS)].filter(([, commands = '']) =>
+        /^[^…]*curl -s [^…]*$/.test(commands),
+      );
+      const script = blocks.map(([, commands = '']) => `${commands}\necho '#'`).join('\n');
+      const cwd = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'page-'));
+      const TOKEN = service.authorization.slice('Basic '.length);
+      const { stdout } = await execute('bash', ['-ec', script], {
+        cwd,
+        env: { PATH: process.env.PATH, TOKEN },
       });
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      try {
-        const run = async (address: string) => {
-          const TOKEN = service.authorization.slice('Basic '.length);
-          const env = { PATH: process.env.PATH, SERVICE_URL: address, TOKEN };
-          return execute('bash', [writeProgram('emails.sh'), 'community-clubs'], { env });
-        };
-        const { port } = server.address() as AddressInfo;
-        const { stdout } = await run(`http://127.0.0.1:${port}`);
-        expect(requests).toBeGreaterThan(5);
-        expect(stdout).toBe((await run(url)).stdout);
-      } finally {
-        server.close();
-      }
-    });
+      const outputs = stdout.split('#\n');
+      const read = (language: string, output = '') =>
+        language === 'json' ? (JSON.parse(output) as object) : output.trim();
+      const shown = blocks.flatMap(([, , language, output], index) =>
+        language === undefined ? [] : [{ language, output, response: outputs[index] }],
+      );
+      expect(shown.length).toBeGreaterThan(0);
+      for (const { language, output, response } of shown)
+        expect(read(language, response)).toEqual(read(language, output));
+    },
+  );
 
+  describe('the script', () => {
     it('prints the addresses of a group, or an error for an unknown group', async () => {
       const env = {
         PATH: process.env.PATH,

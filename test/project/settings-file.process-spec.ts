@@ -1,7 +1,5 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
-import { createServer, type Server } from 'node:net';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildLdif } from '../support/builders/directory.js';
@@ -114,15 +112,6 @@ describe('an embedded database that no service has used', () => {
 });
 
 describe('a command', () => {
-  let silent: Server;
-
-  beforeAll(async () => {
-    silent = createServer(() => undefined).listen(0, '127.0.0.1');
-    await once(silent, 'listening');
-  });
-
-  afterAll(() => silent.close());
-
   it.each(['1', '2'])('that serves with %s processes is ended by the signal of Ctrl+C', async (WORKERS) => {
     const service = TestProcess.start('main', [], {
       ...{ WORKERS, PORT: String(await findFreePort()), AUTH_URL: 'https://login.example.org' },

@@ -5,7 +5,7 @@ import TestSequencer from '@jest/test-sequencer';
  * times, and Jest would sort by file size.
  */
 const SLOWEST = `
-  start-embedded change-streams workers documents behaviors/replicated faults-postgres ldap-convergence
+  start-embedded change-streams workers behaviors/replicated faults-postgres ldap-convergence
   edited-model ldap-restored start command-line webhooks examples behaviors/polled log-unwritable
   commands pages settings-file revisions visibility-statements leader slow-requests connections scopes start-waiting`
   .trim()

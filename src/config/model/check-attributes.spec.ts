@@ -94,17 +94,6 @@ describe('a field on an attribute that names members', () => {
   });
 });
 
-describe('a field with the name of a member of every object', () => {
-  it.each(['toString', 'valueOf', 'constructor', 'hasOwnProperty'])(
-    'is a problem of the model: %s',
-    (name) => {
-      expect(problemsOf(`${name}: {attribute: abc, ${field}, searchable: true, filterable: true}`)).toEqual([
-        expect.stringContaining(`«${name}» is a name of the built-in schema or of the service`),
-      ]);
-    },
-  );
-});
-
 describe('a conflict with a field of a preset', () => {
   const modelOf = (attribute: string) => `groups: {fields: {page: {attribute: ${attribute}, ${field}}}}`;
 

@@ -30,32 +30,6 @@ scopes: {contact: Phone numbers.}
     );
   });
 
-  it('has the forms of members that the file has', () => {
-    const { DIRECTORY_MODEL: file } = modelSetting(`groups:\n  members: ${FORMS}\n`);
-    const lines = describeModel(file).split('\n');
-    expect(lines).toContainEqual(
-      `  members: [{attribute: member, by: dn}, {attribute: memberUid, by: id}] # ${file}:2`,
-    );
-  });
-
-  it('has the values of the preset of a server', () => {
-    const lines = describeModel(null, 'samba').split('\n');
-    expect(lines).toEqual(
-      expect.arrayContaining([
-        'server: samba # recognized',
-        'uuid: objectGUID # preset samba',
-        'createdAt: whenCreated # preset samba',
-        '  id: sAMAccountName # preset samba',
-        '  name: [displayName, cn] # preset samba',
-        '    photo: [thumbnailPhoto, jpegPhoto] # preset samba',
-        '  disabled: (userAccountControl:1.2.840.113556.1.4.803:=2) # preset samba',
-        '  memberOf: primaryGroupID # preset samba',
-        '  admins: [{attribute: [], by: dn}] # preset samba',
-        '  owners: [{attribute: managedBy, by: dn}] # preset samba',
-      ]),
-    );
-  });
-
   it.each(PRESET_NAMES)('of %s is a model file with the same meaning', (server) => {
     const written = modelSetting(describeModel(null, server));
     expect(readConfig(written).directory).toEqual(readConfig(modelSetting(`server: ${server}`)).directory);

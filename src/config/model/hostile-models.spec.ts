@@ -1,10 +1,38 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
-import { makeUnusable, UNUSABLE_MODELS } from '../../../test/support/builders/unusable-models.js';
 import { checkModel, readModel } from './read-model.js';
-import { mutatedModels } from '../../../test/support/builders/mutated-models.js';
-import { readConfig } from '../config.js';
+import { configProblems, readConfig } from '../config.js';
+
+/** What a path can have instead of a model, and how the problem begins. A text is the content of a file. */
+const UNUSABLE: readonly [what: string, content: string | Buffer | ((file: string) => unknown), RegExp][] = [
+  ['nothing', () => undefined, /cannot be read \(ENOENT\)/],
+  ['a directory', (file) => mkdirSync(file), /cannot be read \(no file of at most 100000 bytes\)/],
+  ['a pipe without a writer', (file) => execFileSync('mkfifo', [file]), /cannot be read \(no file of/],
+  ['a loop of links', (file) => symlinkSync(file, file), /cannot be read \(ELOOP\)/],
+  ['a large file', `# ${'x'.repeat(100_000)}`, /cannot be read \(no file of at most 100000 bytes\)/],
+  ['an empty file', '', /:1:1: The file is empty/],
+  ['a file of spaces', ' \n---\n\n', /:1:1: The file is empty/],
+  [
+    'another encoding',
+    Buffer.from('scopes: {a: Caf\u00e9.}\n', 'latin1'),
+    /\(ERR_ENCODING_INVALID_ENCODED_DATA\)/,
+  ],
+  ['two bytes for each character', Buffer.from('\ufeffusers: 1\n', 'utf16le'), /\(ERR_ENCODING_INVALID/],
+  ['a tab', 'users:\n\tid: uid\n', /:2:1: The YAML is malformed: Tabs/],
+  ['a quote without its end', 'server: "openldap\n', /:2:1: The YAML is malformed: Missing closing/],
+  [
+    'several documents',
+    'users: {id: uid}\n---\ngroups: {id: cn}\n',
+    /:2:1: .* a second document begins here/,
+  ],
+  ['a tag', 'users: {id: !!js/function uid}\n', /:1:13: The YAML is malformed: Unresolved tag/],
+  ['a merge key', '%YAML 1.1\n---\nusers: {<<: {id: uid}}\n', /:3:9: «<<» in users is unknown/],
+  ['another version of YAML', '%YAML 9.9\n---\nserver: openldap\n', /:1:7: The YAML is malformed/],
+  ['many aliases', `users: {name: [&a cn, ${'*a,'.repeat(1000)} *a]}\n`, /:1:23: More than 1000 aliases/],
+  ['ill-formed Unicode', 'scopes: {contact: "\\ud800"}\n', /:1:19: scopes\.contact has a line break/],
+];
 
 /** The problems in a file as line, column and text. */
 function problemsIn(yaml: string): string[] {
@@ -12,13 +40,13 @@ function problemsIn(yaml: string): string[] {
 }
 
 describe('the problems of a model file', () => {
-  it.each(UNUSABLE_MODELS.map((each) => [each[0], each] as const))(
-    'include, of a path, %s',
-    (_, unusable) => {
-      const { file, problem } = makeUnusable(unusable);
-      expect(readModel(file).problems).toEqual([problem]);
-    },
-  );
+  it.each(UNUSABLE)('include, of a path, %s', (_, content, problem) => {
+    const file = modelSetting('').DIRECTORY_MODEL;
+    rmSync(file);
+    if (typeof content === 'function') content(file);
+    else writeFileSync(file, content);
+    expect(readModel(file).problems).toEqual([expect.stringMatching(problem)]);
+  });
 
   it('include a file that the user may not read', () => {
     const file = modelSetting('server: openldap').DIRECTORY_MODEL;
@@ -108,6 +136,48 @@ visibility: {bypass: valueOf, users: {__proto__: []}}
     expect(problemsIn(yaml)).toEqual([expect.stringMatching(expected)]);
   });
 
+  it.each(['\\n# x <img src=x>', '\\t', '\\u2028', '\\u202e', '\\u2066'])(
+    'include a description that is not one line of text: %s',
+    (text) => {
+      expect(problemsIn(`scopes: {contact: "Phone ${text} numbers."}`)).toEqual([
+        expect.stringMatching(/^1:19 scopes\.contact has a line break, a tab, or a character/),
+      ]);
+      const folded = 'scopes:\n  contact: >\n    Phone\n    numbers.\n  other: More\n    text.\n';
+      expect(problemsIn(folded)).toEqual([]);
+    },
+  );
+
+  it('say that the type of a list has to be quoted', () => {
+    const own = '{type: [Int!]!, description: A field., attribute: x}';
+    expect(problemsIn(`users:\n  fields:\n    own:\n      ${own}\n`)).toContainEqual(
+      expect.stringMatching(/^4:\d+ .* A type of a list has to be quoted/),
+    );
+  });
+
+  it('include those of all rules of a list', () => {
+    const rules = [
+      '{where: (a=b), to: nobody}',
+      '{where: (userPassword=x), to: self}',
+      '{where: "(x", to: self}',
+    ];
+    const yaml = `visibility:\n  users:\n${rules.map((rule) => `    - ${rule}\n`).join('')}`;
+    const places = problemsIn(yaml).map((each) => each.split(' ')[0]);
+    expect(places.sort()).toEqual(['3:26', '4:15', '5:15']);
+  });
+
+  it('include a filter that only a server can evaluate, for a file and for what the service evaluates', () => {
+    const nested = '(memberOf:1.2.840.113556.1.4.1941:=cn=staff,dc=example,dc=org)';
+    const problemsOf = (yaml: string, url = 'ldap://directory.example.org') =>
+      configProblems(() => readConfig({ DIRECTORY_URL: url, ...modelSetting(yaml) }));
+    expect(problemsOf(`users: {filter: "${nested}"}`)).toEqual([]);
+    for (const problems of [
+      problemsOf(`users: {filter: "${nested}"}`, 'file:directory.ldif'),
+      problemsOf(`users: {disabled: "${nested}"}`),
+      problemsOf(`visibility: {users: [{where: "${nested}", to: self}]}`),
+    ])
+      expect(problems).toEqual([expect.stringMatching(/1941|which only a server can evaluate/)]);
+  });
+
   it('repeat no long or unprintable part of the file', () => {
     const texts = [
       `"\\u202e${'x'.repeat(900)}": 1`,
@@ -152,10 +222,52 @@ describe('the limits of a model file', () => {
   });
 });
 
+/** Texts that YAML, JavaScript, GraphQL or LDAP read in a special way. */
+const PIECES = [
+  ...['"\\ud800"', '\u0007', '\0', '\ufeff', '\u202e', '😀', '\t', '\r', '\n', '\n---\n', '%YAML 1.1\n'],
+  ...['__proto__', 'constructor', 'toString', 'then', '__typename', '<<: *a', '&a ', '*a', '!foo ', '!!set '],
+  ...['{', '}', '[', ']', ': ', '- ', '? ', '|', '"', "'", '#', '~', 'yes', '1e999', '[[[[', '('.repeat(200)],
+  ...['(!(a=b))', 'type: User', 'reverse: reports', 'access: read', 'editable: true', 'visibleTo: self'],
+];
+
+interface Edit {
+  readonly kind: 'insert' | 'remove' | 'repeat a line' | 'replace a value' | 'replace a key';
+  /** The position as a share of the text. */
+  readonly at: number;
+  readonly piece: string;
+  readonly length: number;
+}
+
+/** Model files with a few changes, most of which make them invalid. */
+function mutationsOf(model: string): fc.Arbitrary<string> {
+  const edit = fc.record<Edit>({
+    kind: fc.constantFrom('insert', 'remove', 'repeat a line', 'replace a value', 'replace a key'),
+    at: fc.double({ min: 0, max: 1, noNaN: true }),
+    piece: fc.constantFrom(...PIECES),
+    length: fc.integer({ min: 1, max: 12 }),
+  });
+  return fc.array(edit, { minLength: 1, maxLength: 3 }).map((edits) => edits.reduce(apply, model));
+}
+
+function apply(text: string, { kind, at, piece, length }: Edit): string {
+  const offset = Math.floor(at * text.length);
+  if (kind === 'insert') return text.slice(0, offset) + piece + text.slice(offset);
+  if (kind === 'remove') return text.slice(0, offset) + text.slice(offset + length);
+  const lines = text.split('\n');
+  const index = Math.min(lines.length - 1, Math.floor(at * lines.length));
+  const line = lines[index] ?? '';
+  if (kind === 'repeat a line') return lines.toSpliced(index, 0, line).join('\n');
+  const changed =
+    kind === 'replace a value'
+      ? line.replace(/:.*/, () => `: ${piece}`)
+      : line.replace(/[\w-]+:/, () => `${piece}:`);
+  return lines.with(index, changed).join('\n');
+}
+
 describe('model files with random changes', () => {
   it('are accepted, or explained at a place, with a cause and a cure', () => {
     const { DIRECTORY_MODEL: file } = modelSetting('');
-    const models = mutatedModels([readFileSync('sample/model.yaml', 'utf8')]);
+    const models = mutationsOf(readFileSync('sample/model.yaml', 'utf8'));
     fc.assert(
       fc.property(models, (yaml) => {
         writeFileSync(file, yaml);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Logger } from '@nestjs/common';
 import sharp, { type Sharp } from 'sharp';
 import { inspectPicture } from './inspect-picture.js';
-import { etagOf, PictureRenderer, type Rendering } from './picture-renderer.js';
+import { chooseFormat, etagOf, PictureRenderer, type Rendering } from './picture-renderer.js';
 
 const SVG = Buffer.from(
   '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><rect width="9" height="9"/></svg>',
@@ -188,4 +188,24 @@ describe('the renderer', () => {
     expect(new Set(tags).size).toBe(4);
     for (const tag of tags) expect(tag).toMatch(/^"[\w-]+"$/);
   });
+});
+
+it.each([
+  [undefined, 'jpeg'],
+  ['', 'jpeg'],
+  ['*/*', 'jpeg'],
+  ['image/*', 'jpeg'],
+  ['image/webp', 'webp'],
+  ['image/avif', 'avif'],
+  ['image/webp, image/avif', 'webp'],
+  ['image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8', 'avif'],
+  ['image/webp,*/*;q=0.8', 'webp'],
+  ['image/webp;q=0.8, image/jpeg', 'jpeg'],
+  ['image/webp;q=0.8, */*', 'jpeg'],
+  ['image/webp;q=0.8, image/jpeg;q=0.5, image/*', 'webp'],
+  ['image/avif;q=0.5, image/webp;q=0.9, image/jpeg;q=0.1', 'webp'],
+  ['image/webp;q=0, */*;q=0', 'jpeg'],
+  ['image/avif ; q=0.001', 'avif'],
+])('the format of a response is negotiated by Accept: %p gives %s', (accept, format) => {
+  expect(chooseFormat(accept)).toBe(format);
 });

@@ -81,15 +81,6 @@ describe('a signed URL', () => {
     expect(verifyUrl(target, [key], now).outcome).toBe('invalid');
     expect(verifyUrl(target, [], now).outcome).toBe('invalid');
   });
-
-  it('cannot be changed into the URL of another picture', () => {
-    const target = sign('ada', { size: 64 });
-    expect(verifyUrl(target.replace('/photo/', '/picture/'), [key], now).outcome).toBe('invalid');
-    expect(verifyUrl(target.replace('ada', 'Ada'), [key], now).outcome).toBe('invalid');
-    expect(verifyUrl(target.replace('size=64', 'size=128'), [key], now).outcome).toBe('invalid');
-    expect(verifyUrl(target.replace('&size=64', ''), [key], now).outcome).toBe('invalid');
-    expect(verifyUrl(`${sign('ada')}&size=64`, [key], now).outcome).toBe('invalid');
-  });
 });
 
 describe('the expiry of a signed URL', () => {

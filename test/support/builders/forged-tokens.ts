@@ -91,11 +91,9 @@ function signedWithPublicKey({ header, payload }: Parts, jwk: PublishedKey): For
   const spki = key.export({ type: 'spki', format: 'pem' }).toString();
   const secrets: [string, string | Buffer][] = [
     ['the key as PEM', spki],
-    ['the key as PEM, without its last line end', spki.trimEnd()],
     ['the key as PEM of PKCS #1', key.export({ type: 'pkcs1', format: 'pem' })],
     ['the key as DER', key.export({ type: 'spki', format: 'der' })],
     ['the key as JSON', JSON.stringify(jwk)],
-    ['the modulus', Buffer.from(jwk.n ?? '', 'base64url')],
     ['nothing', ''],
   ];
   return ['HS256', 'HS384', 'HS512'].flatMap((alg) =>
@@ -152,14 +150,10 @@ function signedByNothing(parts: Parts, genuine: Genuine): Forgery[] {
   const one = Buffer.concat([Buffer.alloc(31), Buffer.of(1)]);
   const numbers: [string, Buffer][] = [
     ['r = s = 0', Buffer.concat([zero, zero])],
-    ['r = 0, s = 1', Buffer.concat([zero, one])],
-    ['r = 1, s = 0', Buffer.concat([one, zero])],
     ['r = s = 1', Buffer.concat([one, one])],
     ['r = s = the order', Buffer.concat([order, order])],
     ['r = 0, s = the order', Buffer.concat([zero, order])],
     ['zeros in DER', Buffer.from('3006020100020100', 'hex')],
-    ['too many zeros', Buffer.alloc(132)],
-    ['half of the zeros', zero],
     ['nothing', Buffer.alloc(0)],
   ];
   const signedAs = (what: string, changes: object, bytes: Buffer): Forgery => [
@@ -205,7 +199,6 @@ function changedAfterwards({ header, claims, payload, signature, first }: Parts)
       `${first}.${encodePart({ ...claims, ...changes })}.${signature}`,
     ]),
     ['a header with an additional member', `${encodePart({ ...header, x: 1 })}.${payload}.${signature}`],
-    ['a header in another order', `${encodePart(reversed(header))}.${payload}.${signature}`],
     ['a payload with a trailing space', `${first}.${encodePart(`${JSON.stringify(claims)} `)}.${signature}`],
     ...places.map((place): Forgery => {
       const flipped = Buffer.from(bytes);
@@ -242,10 +235,6 @@ function outOfShape({ header, payload, signature, first }: Parts, token: string)
     ['the parts in another order', `${payload}.${first}.${signature}`],
     ['a token within a token', `${first}.${encodePart(token)}.${signature}`],
   ];
-}
-
-function reversed(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).reverse());
 }
 
 function twice(header: Record<string, unknown>): string {

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { nodeIdOf } from '../../../src/common/identity.js';
 import { ROLES } from './role-model.js';
 import { PHONES, uuidOfId } from './visibility-directory.js';
+import type { VisibilityModel } from './visibility-model.js';
 import {
   byName,
   type Draw,
@@ -12,17 +13,14 @@ import {
   FORBIDDEN,
   nameOf,
   NOT_FOUND,
-  sort,
-  type Style,
-} from './expected-operation.js';
-import type { VisibilityModel } from './visibility-model.js';
-import {
   previewCreation,
   previewGroupUpdate,
   previewMember,
   previewOwnRole,
   previewRemoval,
   previewUserUpdate,
+  sort,
+  type Style,
 } from './visibility-previews.js';
 
 /** What an operation is about. Ids are those of a directory, or of nothing. */

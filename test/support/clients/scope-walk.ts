@@ -1,44 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { buildSchema, isIntrospectionType, isObjectType } from 'graphql';
+import { buildSchema, getDirectiveValues, type GraphQLDirective, isObjectType } from 'graphql';
 import type { Scope } from '../../../src/auth/principal.js';
-import type { FieldDefinition } from '../../../src/common/field.js';
-import { GROUP_FIELDS } from '../../../src/groups/group.fields.js';
-import { USER_FIELDS } from '../../../src/users/user.fields.js';
 import { buildLdif } from '../builders/directory.js';
-
-/**
- * The scopes that fields of the schema require: `public`, `token` (any token), or all required scopes. A field of another type than
- * `Query` and `Mutation` that has no line is readable if its object is, unless it is in the tables of fields of users and groups,
- * which declare their access.
- */
-const SCOPE_TABLE = `
-Group.members                                 read
-Group.membership                              read
-Mutation.addGroupMember                       write
-Mutation.createGroup                          write
-Mutation.deleteGroup                          write
-Mutation.removeGroupMember                    write
-Mutation.updateGroup                          write
-Mutation.updateGroupMember                    write
-Mutation.updateProfile                        profile write
-Mutation.updateUser                           directory write
-Profile.user                                  read
-Query.buildInfo                               public
-Query.changes                                 directory
-Query.currentServiceAccount                   token
-Query.currentToken                            token
-Query.directoryStatus                         public
-Query.group                                   read
-Query.groups                                  read
-Query.isMember                                read
-Query.node                                    token
-Query.nodes                                   token
-Query.profile                                 profile
-Query.rateLimit                               public
-Query.search                                  read
-Query.user                                    read
-Query.users                                   directory
-`;
 
 /**
  * The outcome of each mutation of a user, by its arguments and by what the token can read besides `write`: nothing, the own
@@ -83,62 +46,18 @@ removeGroupMember(group: {id: "nothing"}, user: {id: "anna"})  unreadable  NOT_F
 `;
 
 export const schema = buildSchema(readFileSync('schema.graphql', 'utf8'));
+const accessDirective = schema.getDirective('access') as GraphQLDirective;
 
-/** Each type below payloads, and the type whose fields it has. */
-const PREVIEW_TYPES: ReadonlyMap<string, string> = new Map([
-  ...['User', 'Profile', 'Group', 'GroupMembership', 'CurrentGroupMembershipInheritance'].map((type) => [
-    type,
-    `${type}Preview`,
-  ]),
-  ...['GroupMembership', 'Group'].flatMap((type) =>
-    ['Connection', 'Edge'].map((kind) => [`${type}${kind}`, `${type}Preview${kind}`]),
-  ),
-] as [string, string][]);
-
-/** Of all objects but the roots, which have no object around them. */
-const INHERITED = Object.values(schema.getTypeMap()).flatMap((type): [string, string][] =>
-  !isObjectType(type) || isIntrospectionType(type) || /^(Query|Mutation)$/.test(type.name)
-    ? []
-    : Object.keys(type.getFields()).map((field) => [`${type.name}.${field}`, 'inherited']),
-);
-
-/** The scopes that each field requires. */
-export const ACCESS: ReadonlyMap<string, string> = withPreviews(
-  new Map([
-    ...INHERITED,
-    ...accessOfFields('User', USER_FIELDS),
-    // The timestamps of the entry are fields of `Profile.user`.
-    ...accessOfFields(
-      'Profile',
-      USER_FIELDS.filter(({ name }) => name !== 'createdAt' && name !== 'updatedAt'),
-    ),
-    ...accessOfFields('Group', GROUP_FIELDS),
-    ...linesOf(SCOPE_TABLE).map((line): [string, string] => {
-      const [coordinate = '', ...access] = line.split(/\s+/);
-      return [coordinate, access.join(' ')];
-    }),
-  ]),
-);
-
-function withPreviews(access: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  const previews = [...access].flatMap(([coordinate, needed]): [string, string][] => {
-    const [type = '', field = ''] = coordinate.split('.');
-    const preview = PREVIEW_TYPES.get(type);
-    return preview === undefined ? [] : [[`${preview}.${field}`, needed]];
-  });
-  return new Map([...access, ...previews]);
-}
-
-/** The access that the tables of fields declare. */
-function accessOfFields(type: string, fields: readonly FieldDefinition[]): [string, string][] {
-  return fields.map(({ name, scopes }) => [`${type}.${name}`, scopes?.join(' ') ?? 'inherited']);
-}
-
-/** Fields that require a scope. */
+/** The scopes that fields require, by `Type.field`. */
 export const NEEDED: Partial<Record<string, readonly Scope[]>> = Object.fromEntries(
-  [...ACCESS]
-    .filter(([, access]) => !['public', 'token', 'inherited'].includes(access))
-    .map(([coordinate, access]) => [coordinate, access.split(' ')]),
+  Object.values(schema.getTypeMap())
+    .filter(isObjectType)
+    .flatMap((type) =>
+      Object.values(type.getFields()).flatMap(({ name, astNode }): [string, Scope[]][] => {
+        const access = astNode ? getDirectiveValues(accessDirective, astNode) : undefined;
+        return access === undefined ? [] : [[`${type.name}.${name}`, access['scopes'] as Scope[]]];
+      }),
+    ),
 );
 
 /** What a token can read besides its scope `write`. */

@@ -13,22 +13,6 @@ import { findProgram } from './system-packages.mjs';
 const REPORT_VIOLATIONS = `document.addEventListener('securitypolicyviolation', (violation) => noteViolation('Content-Security-Policy: ' + violation.effectiveDirective + ' forbids ' + violation.blockedURI));`;
 const FIND_BARRIERS = `axe.run().then(({ violations }) => violations.flatMap(({ id, help, nodes }) =>
   nodes.map(({ target, failureSummary }) => id + ': ' + help + ': ' + target.join(' ') + '; ' + failureSummary)))`;
-/** Words and parts of names, such as `Group` of `GroupEdge`, that a line break divides. */
-export const FIND_BROKEN_WORDS = `(() => {
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const broken = [];
-  while (texts.nextNode()) {
-    const { data, parentElement } = texts.currentNode;
-    if (!parentElement.checkVisibility()) continue;
-    for (const { 0: word, index } of data.matchAll(/[A-Z]?[a-z]+|[A-Z]+|[0-9]+/g)) {
-      const range = document.createRange();
-      range.setStart(texts.currentNode, index);
-      range.setEnd(texts.currentNode, index + word.length);
-      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) broken.push(word + ' in ' + data);
-    }
-  }
-  return broken;
-})()`;
 const MEASURE_OVERHANG = `document.documentElement.scrollWidth - document.documentElement.clientWidth`;
 
 /** One Chromium per suite, because starting it takes longer than most tests. */
@@ -140,21 +124,4 @@ export async function expectAccessible(page: Page): Promise<void> {
 /** Fails if the page is wider than its window, so that users have to scroll horizontally. */
 export async function expectFittingWidth(page: Page): Promise<void> {
   expect(await page.evaluate(MEASURE_OVERHANG)).toBe(0);
-}
-
-/** Expects that no element around the first one with a selector cuts a part of it off. */
-export async function expectWhole(page: Page, selector: string): Promise<void> {
-  const cutting = await page.evaluate<string[]>(`(() => {
-    const whole = document.querySelector('${selector}');
-    const inner = whole.getBoundingClientRect();
-    const cutting = [];
-    for (let around = whole.parentElement; around !== null; around = around.parentElement) {
-      const box = around.getBoundingClientRect();
-      const isWide = inner.left < box.left - 1 || inner.right > box.right + 1;
-      const isHigh = inner.top < box.top - 1 || inner.bottom > box.bottom + 1;
-      if ((isWide || isHigh) && getComputedStyle(around).overflow !== 'visible') cutting.push(around.className);
-    }
-    return cutting;
-  })()`);
-  expect(cutting).toEqual([]);
 }

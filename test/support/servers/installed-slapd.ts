@@ -1,25 +1,16 @@
 import { type ChildProcess, execFile, execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isServed } from './ldap-tools.mjs';
 import { findFreePort } from './postgres.mjs';
-import { makeCertificates, ROOT_DN, ROOT_PASSWORD, SUFFIX } from './slapd.mjs';
+import { ROOT_DN, ROOT_PASSWORD, SUFFIX } from './slapd.mjs';
 import { spawnBound } from '../spawn-bound.mjs';
 import { variable } from './store.js';
 import { requireProgram } from './system-packages.mjs';
 
 const execute = promisify(execFile);
-
-export interface InstalledOptions {
-  /** Content besides the suffix. */
-  readonly ldif?: string;
-  /** A schema file in addition to those of the package. */
-  readonly schema?: string;
-  /** Whether it has a certificate, which the package does not make. */
-  readonly hasCertificate?: boolean;
-}
 
 /**
  * An OpenLDAP server as Debian's package installs it, configured by `cn=config` and administered through a socket by the current
@@ -32,14 +23,14 @@ export class InstalledSlapd {
     private readonly child: ChildProcess,
   ) {}
 
-  static async start(options: InstalledOptions = {}): Promise<InstalledSlapd> {
+  /** @param ldif content besides the suffix */
+  static async start(ldif: string): Promise<InstalledSlapd> {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'installed-slapd-'));
     for (const name of ['config', 'data']) mkdirSync(join(directory, name));
-    if (options.hasCertificate === true) await makeCertificates(directory);
     const configuration = join(directory, 'config.ldif');
     const content = join(directory, 'content.ldif');
-    writeFileSync(configuration, configurationOf(directory, options));
-    writeFileSync(content, `${FRAME}\n${options.ldif ?? ''}`);
+    writeFileSync(configuration, configurationOf(directory));
+    writeFileSync(content, `${FRAME}\n${ldif}`);
     const config = ['-F', join(directory, 'config')];
     const slapadd = requireProgram('slapadd');
     await execute(slapadd, [...config, '-n', '0', '-l', configuration]);
@@ -65,10 +56,6 @@ export class InstalledSlapd {
     return socketOf(this.directory);
   }
 
-  get authority(): string {
-    return join(this.directory, 'ca.pem');
-  }
-
   stop(): void {
     this.child.kill('SIGKILL');
   }
@@ -81,18 +68,14 @@ dc: example
 o: Example
 `;
 
-function configurationOf(directory: string, { schema, hasCertificate }: InstalledOptions): string {
+function configurationOf(directory: string): string {
   const [user, group] = ['-u', '-g'].map((option) => execFileSync('id', [option]).toString().trim());
   const administrator = `gidNumber=${group ?? ''}+uidNumber=${user ?? ''},cn=peercred,cn=external,cn=auth`;
   const all = `olcAccess: {0}to * by dn.exact=${administrator} manage by * break`;
-  const certificate = `olcTLSCACertificateFile: ${directory}/ca.pem
-olcTLSCertificateFile: ${directory}/server.pem
-olcTLSCertificateKeyFile: ${directory}/server.key
-`;
   return `dn: cn=config
 objectClass: olcGlobal
 cn: config
-${hasCertificate === true ? certificate : ''}
+
 dn: cn=module{0},cn=config
 objectClass: olcModuleList
 cn: module{0}
@@ -108,7 +91,7 @@ include: file:///etc/ldap/schema/core.ldif
 include: file:///etc/ldap/schema/cosine.ldif
 
 include: file:///etc/ldap/schema/inetorgperson.ldif
-${schema === undefined ? '' : `\ninclude: file://${resolve(schema)}\n`}
+
 dn: olcDatabase={-1}frontend,cn=config
 objectClass: olcDatabaseConfig
 objectClass: olcFrontendConfig

@@ -10,7 +10,6 @@
 // |-------------------|----------------|--------------------------------------------------------------|
 // | jwt-client        | jwt-secret     | client credentials, access tokens are JWTs (RFC 9068)        |
 // | opaque-client     | opaque-secret  | client credentials, access tokens are opaque                 |
-// | post-client       | post-secret    | as jwt-client, but by client_secret_post                     |
 // | directory-service | service-secret | the API itself: only for introspection (RFC 7662)            |
 //
 // Scopes: profile, read, directory, write. Audience: urn:test:directory. A token expires after an hour. Its subject is
@@ -51,11 +50,6 @@ let keys = await createKeys();
 
 addClient({ client_id: 'jwt-client', client_secret: 'jwt-secret' });
 addClient({ client_id: 'opaque-client', client_secret: 'opaque-secret', format: 'opaque' });
-addClient({
-  client_id: 'post-client',
-  client_secret: 'post-secret',
-  token_endpoint_auth_method: 'client_secret_post',
-});
 addClient({ client_id: 'directory-service', client_secret: 'service-secret', grant_types: [] });
 
 const { values } = parseArgs({
@@ -112,7 +106,7 @@ function addClient({ owner = null, format = 'jwt', ...metadata }) {
 function createHandler() {
   const provider = new Provider(issuer, {
     adapter: (model) => (model === 'Client' ? { find: findClient } : artifactsOf(model)),
-    clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
+    clientAuthMethods: ['client_secret_basic'],
     cookies: { keys: ['unused'] },
     extraTokenClaims: ({ oidc }, { clientId }) => ({
       sub: oidc.body?.sub ?? clients.get(clientId)?.owner ?? clientId,
