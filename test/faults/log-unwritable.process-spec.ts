@@ -19,6 +19,7 @@ const output = openOutput();
 for await (const line of createInterface({ input: process.stdin })) {
   output.write(line + '\\n');
   output.flush();
+  console.error('flushed');
 }
 `;
 
