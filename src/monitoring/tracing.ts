@@ -5,7 +5,7 @@ import { Incident } from '../common/incident.js';
 import { readBuild } from '../config/build.js';
 import type { Config } from '../config/config.js';
 import { PROBE_ROUTES } from '../health/health.controller.js';
-import { costOf } from './request-watch.js';
+import { costOf } from './metrics/request-metrics.js';
 
 const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api;
 
