@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
@@ -7,20 +7,17 @@ import { AccessLog } from '../access-log/access-log.js';
 import { nameOfScopes } from '../auth/access.js';
 import { OAuthGuard } from '../auth/oauth.guard.js';
 import type { Principal } from '../auth/principal.js';
-import { CLOCK_TOLERANCE } from '../auth/tokens/claims.js';
-import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
+import { ServiceError } from '../common/errors.js';
 import { Revisions } from '../database/revisions.js';
 import { OUTSIDER, type Viewer } from '../database/visibility/viewer.js';
-import { ChangeLog, type LogPart, type LogPosition, type PartFilter } from './change-log.js';
+import { ChangeLog, type PartFilter } from './change-log.js';
 import { accessOf, describeChange } from './change.model.js';
 
 /** Changes that one statement reads. */
-export const PART_SIZE = 200;
+const PART_SIZE = 200;
 /** Parts that are read at the same time, and that are kept for further streams: each has up to 300 kB. */
 const MAX_READS = 4;
 const MAX_PARTS = 20;
-/** Streams that are written in one turn of the event loop. */
-const STREAMS_PER_TURN = 250;
 /** Milliseconds until the log is read again after the database was unavailable. */
 const RETRY_MS = 1000;
 /** Milliseconds after which a client connects again: different ones, so that clients do not come back together. */
@@ -28,8 +25,6 @@ const RECONNECT_MS = 1000;
 const RECONNECT_SPREAD_MS = 4000;
 /** Milliseconds between two comments in a stream, and between two verifications of its token. */
 const INTERVAL_MS = 15_000;
-/** Milliseconds for which a token is accepted that cannot be verified, because the identity provider does not answer. */
-const MAX_UNVERIFIED_MS = 600_000;
 
 /** What a client has asked for. */
 interface StreamRequest {
@@ -42,53 +37,32 @@ interface StreamRequest {
 }
 
 /** A part of the log as server-sent events (HTML standard, §9.2). Many streams share it. */
-class PartEvents {
-  private readonly events;
-  private readonly all: Buffer;
-
-  constructor(readonly part: LogPart) {
-    this.events = part.changes.map(({ change, cursor }) => {
-      const data = JSON.stringify(describeChange(change));
-      return { change, cursor, text: `id: ${cursor}\nevent: ${change.kind}\ndata: ${data}\n\n` };
-    });
-    this.all = Buffer.from(this.events.map(({ text }) => text).join(''));
-  }
-
-  /** The events that a filter selects, the cursor of the last one, and the number of users in them. */
-  select({ kinds, groupKey = null }: PartFilter): { bytes: Buffer; cursor: string | null; users: number } {
-    const selected = this.events.filter(
-      ({ change }) =>
-        (!kinds || kinds.includes(change.kind)) && (groupKey === null || change.groupKey === groupKey),
-    );
-    const isAll = selected.length === this.events.length;
-    return {
-      bytes: isAll ? this.all : Buffer.from(selected.map(({ text }) => text).join('')),
-      cursor: selected.at(-1)?.cursor ?? null,
-      users: selected.filter(({ change }) => change.userId !== null).length,
-    };
-  }
+interface PartEvents {
+  readonly bytes: Buffer;
+  /** The cursor of the last event. */
+  readonly last: string | undefined;
+  readonly users: number;
+  readonly end: string;
+  readonly hasMore: boolean;
+  readonly isPersonal: boolean;
 }
 
 /** How far one client is. */
 export class ChangeStream {
   isOver = false;
-  /** Whether everything up to some time was sent: then it shares what it reads with all others. */
-  isLive: boolean;
-  /** Milliseconds of `performance.now()`: when the last comment was sent, and when the token was verified last. */
+  /** Milliseconds of `performance.now()`: when the last comment was sent, and the token was verified. */
   commentedAt = performance.now();
-  verifiedAt = this.commentedAt;
   private news = new AbortController();
 
   /**
    * @param position everything up to here was sent or is not selected
-   * @param first what follows it, if it was read already
+   * @param first what follows it
    */
   constructor(
     readonly asked: StreamRequest,
-    public position: LogPosition,
-    readonly first: LogPart | null,
+    public position: string,
+    readonly first: PartEvents,
   ) {
-    this.isLive = first === null;
     this.wake();
   }
 
@@ -120,7 +94,7 @@ export class ChangeStream {
 
 /**
  * The changes for all streams of this process (docs/adr/0046), each at the pace of its client. What several of them need is read once
- * for each revision and audience.
+ * for each revision, filter and audience.
  */
 @Injectable()
 export class ChangeFeed {
@@ -129,8 +103,6 @@ export class ChangeFeed {
   private readonly reads = pLimit(MAX_READS);
   /** What was read as of the present revision. */
   private readonly parts = new LRUCache<string, Promise<PartEvents>>({ max: MAX_PARTS });
-  private paced = 0;
-  private turns = Promise.resolve();
 
   constructor(
     private readonly log: ChangeLog,
@@ -155,40 +127,30 @@ export class ChangeFeed {
   async *follow(stream: ChangeStream): AsyncGenerator<Buffer | string, void, undefined> {
     this.streams.add(stream);
     try {
-      let { cursor: sentCursor } = stream.position;
+      let sent = stream.position;
       const retry = Math.round(RECONNECT_MS + Math.random() * RECONNECT_SPREAD_MS);
-      yield `retry: ${retry}\nid: ${sentCursor}\n\n`;
-      let events = stream.first === null ? null : new PartEvents(stream.first);
+      yield `retry: ${retry}\nid: ${sent}\n\n`;
+      let events: PartEvents | null = stream.first;
       while (!stream.isOver) {
         if (events !== null) {
-          await this.pace();
-          const { bytes, cursor, users } = events.select(stream.asked.filter);
-          stream.position = events.part.end;
-          stream.isLive ||= !events.part.hasMore;
-          sentCursor = cursor ?? sentCursor;
-          if (users > 0) this.accessLog.note(stream.asked.principal, accessOf(users));
-          if (bytes.length > 0) yield bytes;
+          stream.position = events.end;
+          sent = events.last ?? sent;
+          if (events.users > 0) this.accessLog.note(stream.asked.principal, accessOf(events.users));
+          if (events.bytes.length > 0) yield events.bytes;
         }
         if (performance.now() - stream.commentedAt >= INTERVAL_MS) {
           if (!(await this.isAccepted(stream))) return;
-          const { cursor } = stream.position;
-          const comment = cursor === sentCursor ? ':\n\n' : `:\nid: ${cursor}\n\n`;
-          sentCursor = cursor;
+          const comment = stream.position === sent ? ':\n\n' : `:\nid: ${stream.position}\n\n`;
+          sent = stream.position;
           stream.commentedAt = performance.now();
           yield comment;
         }
-        const isBehind = events?.part.hasMore === true || stream.hasNews;
+        const isBehind: boolean = events?.hasMore === true || stream.hasNews;
         events = isBehind ? await this.readNext(stream) : await stream.pause();
       }
     } finally {
       this.streams.delete(stream);
     }
-  }
-
-  /** Thousands of streams would otherwise be written in one turn: all that need the same part wait for it. */
-  private pace(): Promise<void> {
-    if (this.paced++ % STREAMS_PER_TURN === 0) this.turns = this.turns.then(() => turn());
-    return this.turns;
   }
 
   /** Null: it has to be read again, or the stream ends. A client whose cursor is lost learns it when it connects again. */
@@ -197,14 +159,14 @@ export class ChangeFeed {
     const { filter, viewer } = stream.asked;
     const isEveryone = viewer.limitedTo === null && !this.log.isPersonal;
     try {
-      const events = await this.readPart(
+      const events = await this.readShared(
         stream.position,
-        stream.isLive ? {} : filter,
+        filter,
         isEveryone ? OUTSIDER : viewer,
         isEveryone ? 'everyone' : audienceOf(viewer),
       );
       // Something is hidden since. The viewers do not see the same any more.
-      if (!isEveryone || !events.part.isPersonal) return events;
+      if (!isEveryone || !events.isPersonal) return events;
     } catch (error) {
       if (error instanceof ServiceError && ['SERVICE_UNAVAILABLE', 'TIMEOUT'].includes(error.code))
         await sleep(RETRY_MS, undefined, { ref: false });
@@ -214,18 +176,27 @@ export class ChangeFeed {
     return null;
   }
 
-  private readPart(
-    { number, cursor }: LogPosition,
+  /** @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if the cursor is not of this database */
+  async read(after: string, filter: PartFilter, viewer: Viewer): Promise<PartEvents> {
+    const { changes, ...part } = await this.log.readAfter(after, PART_SIZE, filter, viewer);
+    const texts = changes.map(
+      ({ change, cursor }) =>
+        `id: ${cursor}\nevent: ${change.kind}\ndata: ${JSON.stringify(describeChange(change))}\n\n`,
+    );
+    const users = changes.filter(({ change }) => change.userId !== null).length;
+    return { ...part, bytes: Buffer.from(texts.join('')), last: changes.at(-1)?.cursor, users };
+  }
+
+  private readShared(
+    after: string,
     filter: PartFilter,
     viewer: Viewer,
     audience: string,
   ): Promise<PartEvents> {
-    const key = JSON.stringify([number, audience, filter]);
+    const key = JSON.stringify([after, audience, filter]);
     const known = this.parts.get(key);
     if (known !== undefined) return known;
-    const read = this.reads(async () => {
-      return new PartEvents(await this.log.readAfter(cursor, PART_SIZE, filter, viewer));
-    });
+    const read = this.reads(() => this.read(after, filter, viewer));
     this.parts.set(key, read);
     read.catch((error: unknown) => {
       if (this.parts.get(key) === read) this.parts.delete(key);
@@ -235,20 +206,11 @@ export class ChangeFeed {
     return read;
   }
 
-  /** Whether the token of a stream is still accepted, with the same rights. */
+  /** Whether the token of a stream is still accepted, with the same rights. A client whose token cannot be verified connects again. */
   private async isAccepted(stream: ChangeStream): Promise<boolean> {
     const { request, address, principal } = stream.asked;
-    const { expiresAt } = principal;
-    // The provider, which may be away, is not needed for this.
-    if (expiresAt !== null && expiresAt.getTime() + CLOCK_TOLERANCE * 1000 <= Date.now()) return false;
-    try {
-      const now = await this.guard.authenticate(request, address);
-      stream.verifiedAt = performance.now();
-      return now !== null && rightsOf(now) === rightsOf(principal);
-    } catch (error) {
-      const isLate = performance.now() - stream.verifiedAt > MAX_UNVERIFIED_MS;
-      return error instanceof ServiceUnavailableError && !isLate;
-    }
+    const now = await this.guard.authenticate(request, address).catch(() => null);
+    return now !== null && rightsOf(now) === rightsOf(principal);
   }
 }
 

@@ -54,8 +54,7 @@ function changeOf(row: ChangeRow, seal: KeySeal): Change {
   const change = new Change();
   const [id, kind, at, userKey, userId, userUuid, groupKey, groupId, groupUuid, previousId, before, after] =
     row;
-  change.number = Number(id);
-  [change.id = ''] = seal.seal([change.number], BINDING);
+  [change.id = ''] = seal.seal([Number(id)], BINDING);
   Object.assign(change, { at: new Date(at), userKey, userId, groupKey, groupId, previousId });
   change.kind = kindNumbered(kind);
   change.userNodeId = userUuid === null ? null : nodeIdOf('User', userUuid);
@@ -174,7 +173,7 @@ export function isChangeCursor(cursor: string): boolean {
 /** The cursor after which the log is complete. It remains valid until a later change is deleted. */
 export async function readStart(reader: Reader): Promise<string> {
   const [start, , , revision] = await readState(reader, null);
-  return positionAt(start, revision, reader).cursor;
+  return cursorAt(start, revision, reader);
 }
 
 /**
@@ -200,17 +199,11 @@ export async function getSubject(names: TableNames, input: ObjectInput, reader: 
   throw new NotFoundError(`${notFound(names, noun, by).message}, and none was deleted recently`, noun);
 }
 
-/** A position in the log. */
-export interface LogPosition {
-  readonly number: number;
-  readonly cursor: string;
-}
-
 /** Changes that follow each other in the log, each with its cursor. */
 export interface LogPart {
   readonly changes: readonly { readonly change: Change; readonly cursor: string }[];
-  /** Where to continue, with any filter. */
-  readonly end: LogPosition;
+  /** The cursor after which to continue, with any filter. */
+  readonly end: string;
   readonly hasMore: boolean;
   /** Whether other viewers may see other changes. */
   readonly isPersonal: boolean;
@@ -242,10 +235,10 @@ export class ChangeLog {
   }
 
   /** Throws ServiceUnavailableError before the first revision. */
-  async readEnd(viewer: Viewer): Promise<LogPosition> {
+  async readEnd(viewer: Viewer): Promise<string> {
     const reader = new VisibleReader(this.database, viewer);
     const [, end, , revision] = await readState(reader, null);
-    return positionAt(end, revision, reader);
+    return cursorAt(end, revision, reader);
   }
 
   /** @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if the cursor is not of this database */
@@ -262,11 +255,8 @@ export class ChangeLog {
     const { connection, revision } = await listChanges(page, source, PART, reader);
     const hasMore = connection.pageInfo.hasNextPage;
     const changes = connection.edges.map(({ node: change, cursor }) => ({ change, cursor }));
-    const last = changes.at(-1);
-    const end =
-      hasMore && last !== undefined
-        ? { number: last.change.number, cursor: last.cursor }
-        : positionAt(connection.totalCount, revision, reader);
+    const last = hasMore ? changes.at(-1)?.cursor : undefined;
+    const end = last ?? cursorAt(connection.totalCount, revision, reader);
     return { changes, hasMore, isPersonal: reader.isPersonal, end };
   }
 
@@ -276,6 +266,6 @@ export class ChangeLog {
   }
 }
 
-function positionAt(number: number, revision: string, { seal }: { readonly seal: KeySeal }): LogPosition {
-  return { number, cursor: encodeCursors(seal, BINDING, [[number]], [revision]).join('') };
+function cursorAt(number: number, revision: string, { seal }: { readonly seal: KeySeal }): string {
+  return encodeCursors(seal, BINDING, [[number]], [revision]).join('');
 }

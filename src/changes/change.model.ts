@@ -1,8 +1,7 @@
 import { Field, ID, ObjectType, registerEnumType, ArgsType, InputType } from '@nestjs/graphql';
 import { Personal, type PersonalDataAccess } from '../access-log/personal-data.decorator.js';
-import { InheritAccess } from '../auth/access.js';
 import { ChangeKind } from '../common/change-kind.js';
-import { connectionTypes, ConnectionArguments } from '../graphql/schema/connection.js';
+import { connectionTypes, ConnectionArguments, Shown } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 import { GroupRole, GroupInput } from '../groups/group.model.js';
 import { UserInput } from '../users/user.model.js';
@@ -27,79 +26,63 @@ registerEnumType(ChangeKind, {
   },
 });
 
-/** A change as the API shows it. The number and the keys are internal. */
+/** A change as the API shows it. The keys are internal. */
 @ObjectType({ description: 'A change that the service took from the directory.' })
 export class Change {
-  number!: number;
   userKey!: number | null;
   groupKey!: number | null;
 
-  @InheritAccess()
-  @Field(() => ID, { description: 'Identifies the change.' })
+  @Shown(() => ID, 'Identifies the change.')
   id!: string;
 
-  @InheritAccess()
-  @Field(() => ChangeKind, { description: 'The kind of the change.' })
+  @Shown(() => ChangeKind, 'The kind of the change.')
   kind!: ChangeKind;
 
-  @InheritAccess()
-  @Field(() => DateTime, {
-    description:
-      'When the service took the change from the directory. All changes of one revision have the same time.',
-  })
+  @Shown(
+    () => DateTime,
+    'When the service took the change from the directory. All changes of one revision have the same time.',
+  )
   at!: Date;
 
   @Personal()
-  @InheritAccess()
-  @Field(() => ID, {
+  @Shown(() => ID, 'The id that the user had at the time of the change. Also set for a deleted user.', {
     nullable: true,
-    description: 'The id that the user had at the time of the change. Also set for a deleted user.',
   })
   userId!: string | null;
 
   @Personal()
-  @InheritAccess()
-  @Field(() => ID, {
+  @Shown(() => ID, 'Identifies the user, independently of the id. Also set for a deleted user. Opaque.', {
     nullable: true,
-    description: 'Identifies the user, independently of the id. Also set for a deleted user. Opaque.',
   })
   userNodeId!: string | null;
 
-  @InheritAccess()
-  @Field(() => ID, {
+  @Shown(() => ID, 'The id that the group had at the time of the change. Also set for a deleted group.', {
     nullable: true,
-    description: 'The id that the group had at the time of the change. Also set for a deleted group.',
   })
   groupId!: string | null;
 
-  @InheritAccess()
-  @Field(() => ID, {
+  @Shown(() => ID, 'Identifies the group, independently of the id. Also set for a deleted group. Opaque.', {
     nullable: true,
-    description: 'Identifies the group, independently of the id. Also set for a deleted group. Opaque.',
   })
   groupNodeId!: string | null;
 
-  @InheritAccess()
-  @Field(() => ID, {
+  @Shown(() => ID, 'The former id of a user or group whose id changed. Null for other changes.', {
     nullable: true,
-    description: 'The former id of a user or group whose id changed. Null for other changes.',
   })
   previousId!: string | null;
 
-  @InheritAccess()
-  @Field(() => GroupRole, {
-    nullable: true,
-    description:
-      'The effective role before the change. Null if the user was not a member, or if the change is not about a membership.',
-  })
+  @Shown(
+    () => GroupRole,
+    'The effective role before the change. Null if the user was not a member, or if the change is not about a membership.',
+    { nullable: true },
+  )
   roleBefore!: GroupRole | null;
 
-  @InheritAccess()
-  @Field(() => GroupRole, {
-    nullable: true,
-    description:
-      'The effective role after the change. Null if the user is not a member, or if the change is not about a membership.',
-  })
+  @Shown(
+    () => GroupRole,
+    'The effective role after the change. Null if the user is not a member, or if the change is not about a membership.',
+    { nullable: true },
+  )
   roleAfter!: GroupRole | null;
 }
 

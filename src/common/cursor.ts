@@ -8,23 +8,10 @@ type CursorValueType = 'string' | 'number';
 /** Identifies the connection, order and filter of a cursor. All others reject the cursor. */
 export type CursorBinding = string;
 
-/** Cached bindings by their serialized input, because most of them are requested repeatedly. */
-const known = new Map<string, CursorBinding>();
-/** Maximum number of cached bindings, and maximum characters of the key of each. */
-const MOST_KNOWN = 1000;
-const LONGEST_KNOWN = 500;
-
 /** The binding of everything that decides the rows and their order. A null counts as omitted. */
 export function bindCursor(connection: string, order: object, filter: object): CursorBinding {
-  const asked = JSON.stringify([connection, order, filter]);
-  let binding = known.get(asked);
-  if (binding === undefined) {
-    const text = JSON.stringify([connection, order, filter], canonical);
-    binding = createHash('sha256').update(text).digest('base64url').slice(0, 11);
-    if (known.size === MOST_KNOWN) known.clear();
-    if (asked.length <= LONGEST_KNOWN) known.set(asked, binding);
-  }
-  return binding;
+  const text = JSON.stringify([connection, order, filter], canonical);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 11);
 }
 
 /** Leaves out nulls, and writes the members of an object in a fixed order. */

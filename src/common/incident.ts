@@ -27,13 +27,6 @@ export class Incident {
   end(text: string): void {
     if (!this.isOpen) return;
     this.said.clear();
-    this.logger.log(`${text} after ${describeDuration(performance.now() - this.since)}`);
+    this.logger.log(`${text} after ${Math.round((performance.now() - this.since) / 1000)} s`);
   }
-}
-
-function describeDuration(milliseconds: number): string {
-  const seconds = Math.round(milliseconds / 1000);
-  if (seconds < 120) return `${seconds} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
 }

@@ -1,25 +1,25 @@
-import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
-import { ConnectionArguments, OrderDirection, SEARCH_DESCRIPTION } from '../graphql/schema/connection.js';
+import { ArgsType, Field, InputType } from '@nestjs/graphql';
+import {
+  ConnectionArguments,
+  describedEnum,
+  orderInput,
+  SEARCH_DESCRIPTION,
+} from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 import { addressInput, UserInput } from '../users/user.model.js';
 import { RoleFilter, GroupInput } from './group.model.js';
 
-export enum GroupOrderField {
-  NAME = 'NAME',
-  MEMBER_COUNT = 'MEMBER_COUNT',
-  UPDATED_AT = 'UPDATED_AT',
-}
-
-registerEnumType(GroupOrderField, {
-  name: 'GroupOrderField',
-  description: 'The fields by which groups can be ordered.',
-  valuesMap: {
-    NAME: { description: 'The name. Case and accents are ignored.' },
-    MEMBER_COUNT: { description: 'The number of users that belong to the group, then the name.' },
-    UPDATED_AT: { description: 'The time of the last change that was taken from the directory.' },
+export const GroupOrderField = describedEnum(
+  'GroupOrderField',
+  'The fields by which groups can be ordered.',
+  {
+    NAME: 'The name. Case and accents are ignored.',
+    MEMBER_COUNT: 'The number of users that belong to the group, then the name.',
+    UPDATED_AT: 'The time of the last change that was taken from the directory.',
   },
-});
+);
+export type GroupOrderField = keyof typeof GroupOrderField;
 
 @InputType({ description: 'Selects groups by the membership of a user.' })
 class GroupMembershipFilter {
@@ -100,14 +100,8 @@ export class GroupFilter {
   updatedSince?: Date | null;
 }
 
-@InputType({ description: 'The order of groups.' })
-class GroupOrder {
-  @Field(() => GroupOrderField, { defaultValue: GroupOrderField.NAME, description: 'Sort field.' })
-  field!: GroupOrderField;
-
-  @Field(() => OrderDirection, { defaultValue: OrderDirection.ASC, description: 'Sort direction.' })
-  direction!: OrderDirection;
-}
+const GroupOrder = orderInput('GroupOrder', 'The order of groups.', GroupOrderField);
+type GroupOrder = InstanceType<typeof GroupOrder>;
 
 @ArgsType()
 export class GroupListArguments extends ConnectionArguments {

@@ -1,29 +1,23 @@
-import { ObjectType, Field, ID, InputType, registerEnumType } from '@nestjs/graphql';
+import { ObjectType, Field, ID, InputType } from '@nestjs/graphql';
 import { propertyFields } from '../common/field.js';
 import type { PreloadedPage } from '../database/paging/page.js';
-import { connectionTypes } from '../graphql/schema/connection.js';
+import { connectionTypes, describedEnum } from '../graphql/schema/connection.js';
 import { Node } from '../graphql/schema/node.js';
 import { DeriveFields } from '../graphql/schema/derived-fields.js';
 import { referenceFieldsOf } from '../graphql/schema/reference-fields.js';
 import type { Values } from '../database/statements/statement.js';
 
 /** Roles in the order of inheritance: each role includes those before it. */
-export enum GroupRole {
-  MEMBER = 'MEMBER',
-  ADMIN = 'ADMIN',
-  OWNER = 'OWNER',
-}
-
-registerEnumType(GroupRole, {
-  name: 'GroupRole',
-  description:
-    'The role of a user in a group. Roles are inherited: an OWNER is also an ADMIN, an ADMIN is also a MEMBER.',
-  valuesMap: {
-    MEMBER: { description: 'Belongs to the group.' },
-    ADMIN: { description: 'Manages the members of the group.' },
-    OWNER: { description: 'Is responsible for the group.' },
+export const GroupRole = describedEnum(
+  'GroupRole',
+  'The role of a user in a group. Roles are inherited: an OWNER is also an ADMIN, an ADMIN is also a MEMBER.',
+  {
+    MEMBER: 'Belongs to the group.',
+    ADMIN: 'Manages the members of the group.',
+    OWNER: 'Is responsible for the group.',
   },
-});
+);
+export type GroupRole = keyof typeof GroupRole;
 
 const BY_RANK = [GroupRole.MEMBER, GroupRole.ADMIN, GroupRole.OWNER];
 

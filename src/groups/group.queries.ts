@@ -61,19 +61,19 @@ export function groupSource(
 function orderOf(orderBy: GroupListArguments['orderBy'], name: NameColumns): PageOrder {
   const direction = orderBy?.direction ?? OrderDirection.ASC;
   switch (orderBy?.field) {
-    case GroupOrderField.MEMBER_COUNT: {
-      // Descending order negates the count instead of reversing the order, so that names still ascend among equals.
-      const count = direction === OrderDirection.DESC ? '(-g.member_count)' : 'g.member_count';
-      return {
-        columns: [{ sql: count, type: 'number' }, ...byName(['g.sort_name', 'g.key'])],
-        direction: 'ASC',
-      };
-    }
+    case GroupOrderField.MEMBER_COUNT:
+      return byNumber('g.member_count', direction, ['g.sort_name', 'g.key']);
     case GroupOrderField.UPDATED_AT:
       return { columns: byTime('g.updated_at', 'g.key'), direction };
     default:
       return { columns: byName(name), direction };
   }
+}
+
+/** Descending order negates the number instead of reversing the order, so that names still ascend among equals. */
+export function byNumber(sql: string, direction: OrderDirection, names: NameColumns): PageOrder {
+  const number = direction === OrderDirection.DESC ? `(-${sql})` : sql;
+  return { columns: [{ sql: number, type: 'number' }, ...byName(names)], direction: 'ASC' };
 }
 
 export type NestingDirection = 'parents' | 'subgroups';

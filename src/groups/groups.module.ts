@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Args, ArgsType, Context, Field, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
+import { Args, Context, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
@@ -10,12 +10,6 @@ import { GroupListArguments } from './group-list.inputs.js';
 import { Group, GroupConnection, GroupInput } from './group.model.js';
 import { GroupsService } from './groups.service.js';
 
-@ArgsType()
-class GroupArguments {
-  @Field(() => GroupInput, { description: 'The group to return.' })
-  group!: GroupInput;
-}
-
 @Resolver(() => Group)
 class GroupsResolver {
   constructor(private readonly service: GroupsService) {}
@@ -24,7 +18,7 @@ class GroupsResolver {
   @CachePolicy('mirror')
   @Query(() => Group, { nullable: true, description: 'One group. NOT_FOUND if there is no such group.' })
   group(
-    @Args() { group: input }: GroupArguments,
+    @Args('group', { description: 'The group to return.' }) input: GroupInput,
     @Context() { reader }: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<Group> {

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { BadUserInputError } from '../common/errors.js';
 import type { Field } from '../common/field.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
@@ -11,10 +10,10 @@ import type { Reader } from '../database/statements/statement.js';
 import type { Batches } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { MembershipList } from '../memberships/membership-list.js';
-import { DirectoryObjects } from '../memberships/directory-objects.js';
+import { DirectoryObjects, withFormerNames } from '../memberships/directory-objects.js';
 import { memberProjection, userTable } from '../users/user.queries.js';
 import type { Group } from './group.model.js';
-import type { GroupFilter, GroupListArguments } from './group-list.inputs.js';
+import type { GroupListArguments } from './group-list.inputs.js';
 import {
   groupProjection,
   GROUP_TABLE,
@@ -46,9 +45,8 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
     columns: ProjectedColumns,
     reader: Reader,
   ): Promise<PageSource> {
-    const filter = given ? withDeprecatedNames(given) : given;
-    const { hasMember, parent, role } = filter ?? {};
-    if (role && !hasMember) throw new BadUserInputError('The filter role requires hasMember', 'role');
+    const filter = given ? withFormerNames(given, 'withMember', 'user', 'hasMember') : given;
+    const { hasMember, parent } = filter ?? {};
     const argument = given?.withMember ? 'withMember' : 'hasMember';
     const userKey = hasMember ? await getKey(this.users, hasMember, argument, reader) : null;
     const parentKey = parent ? await getKey(GROUP_TABLE, parent, 'parent', reader) : null;
@@ -70,14 +68,4 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
       return pages.map((each) => Connection.of(each, (row) => this.projection.mapRow(row, columns)));
     });
   }
-}
-
-/** The filter with the user and the role of `withMember` as `hasMember` and `role`. */
-function withDeprecatedNames(filter: GroupFilter): GroupFilter {
-  const { withMember, ...others } = filter;
-  if (!withMember) return filter;
-  if (others.hasMember ?? others.role) {
-    throw new BadUserInputError('The filter withMember takes the place of hasMember and role', 'withMember');
-  }
-  return { ...others, hasMember: withMember.user, role: withMember.role ?? null };
 }

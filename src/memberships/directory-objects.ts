@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { KeySeal } from '../common/key-seal.js';
-import { ServiceError } from '../common/errors.js';
+import { BadUserInputError, ServiceError } from '../common/errors.js';
 import type { PageArguments, PageSelection, SelectedFields } from '../common/page.js';
 import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import { type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
@@ -184,4 +184,25 @@ export abstract class DirectoryObjects<
       throw error;
     }
   }
+}
+
+/**
+ * A filter in which deprecated members have the object and the role of one that takes their place.
+ * @param object the member of `name` that identifies the object
+ * @throws BadUserInputError
+ */
+export function withFormerNames<Filter extends Record<string, unknown>>(
+  filter: Filter,
+  name: string,
+  object: string,
+  former: string,
+): Filter {
+  const { [name]: together, ...others }: Record<string, unknown> = filter;
+  if (together && (others[former] ?? others['role']))
+    throw new BadUserInputError(`The filter ${name} takes the place of ${former} and role`, name);
+  if (others['role'] && !others[former])
+    throw new BadUserInputError(`The filter role requires ${former}`, 'role');
+  if (!together) return filter;
+  const { [object]: found, role = null } = together as Record<string, unknown>;
+  return { ...others, [former]: found, role } as unknown as Filter;
 }

@@ -8,6 +8,7 @@ import { byName, byTime, type PageOrder, type PageSource } from '../database/pag
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { type Group, roleConditionOf, roleOf } from '../groups/group.model.js';
+import { byNumber } from '../groups/group.queries.js';
 import type { User } from '../users/user.model.js';
 import { BY_FAMILY_NAME } from '../users/user.queries.js';
 import {
@@ -142,21 +143,17 @@ export class MembershipList {
   }
 
   private orderOf(orderBy: MembershipOrder | null): PageOrder {
-    const names = byName(SIDES[this.side].names);
+    const { alias, names } = SIDES[this.side];
     const direction = orderBy?.direction ?? OrderDirection.ASC;
-    const { alias } = SIDES[this.side];
     switch (orderBy?.field) {
-      case MembershipOrderField.ROLE: {
-        // Descending order negates the rank instead of reversing the order, so that names still ascend among equals.
-        const rank = direction === OrderDirection.DESC ? '(-m.role)' : 'm.role';
-        return { columns: [{ sql: rank, type: 'number' }, ...names], direction: 'ASC' };
-      }
+      case MembershipOrderField.ROLE:
+        return byNumber('m.role', direction, names);
       case MembershipOrderField.FAMILY_NAME:
-        return { columns: this.side === 'members' ? BY_FAMILY_NAME : names, direction };
+        return { columns: this.side === 'members' ? BY_FAMILY_NAME : byName(names), direction };
       case MembershipOrderField.CREATED_AT:
         return { columns: byTime(`${alias}.created_at`, `${alias}.key`), direction };
       default:
-        return { columns: names, direction };
+        return { columns: byName(names), direction };
     }
   }
 }

@@ -1,56 +1,36 @@
-import { ArgsType, Field, InputType, ObjectType, registerEnumType } from '@nestjs/graphql';
+import { ArgsType, Field, InputType, ObjectType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
-import { InheritAccess } from '../auth/access.js';
 import {
   ConnectionArguments,
   connectionTypes,
-  OrderDirection,
+  describedEnum,
+  orderInput,
+  Shown,
   SEARCH_DESCRIPTION,
 } from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { Group, GroupRole, RoleFilter } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';
 
-export enum MembershipOrigin {
-  ANY = 'ANY',
-  DIRECT = 'DIRECT',
-  NESTED = 'NESTED',
-}
-
-registerEnumType(MembershipOrigin, {
-  name: 'MembershipOrigin',
-  description: 'How a user came to belong to a group.',
-  valuesMap: {
-    ANY: { description: 'Any origin.' },
-    DIRECT: { description: 'The group itself names the user.' },
-    NESTED: { description: 'The group does not name the user; a group inside it does.' },
-  },
+export const MembershipOrigin = describedEnum('MembershipOrigin', 'How a user came to belong to a group.', {
+  ANY: 'Any origin.',
+  DIRECT: 'The group itself names the user.',
+  NESTED: 'The group does not name the user; a group inside it does.',
 });
+export type MembershipOrigin = keyof typeof MembershipOrigin;
 
-export enum MembershipOrderField {
-  NAME = 'NAME',
-  FAMILY_NAME = 'FAMILY_NAME',
-  CREATED_AT = 'CREATED_AT',
-  ROLE = 'ROLE',
-}
-
-registerEnumType(MembershipOrderField, {
-  name: 'MembershipOrderField',
-  description: 'The fields by which memberships can be ordered.',
-  valuesMap: {
-    NAME: {
-      description: 'The name of the listed node: of the users in a group, or of the groups of a user.',
-    },
-    FAMILY_NAME: {
-      description:
-        'The family name of the users in a group, users without one first, then the name. The groups of a user have none, and are ordered by name.',
-    },
-    CREATED_AT: {
-      description: 'The time at which the entry of the listed node was created in the directory.',
-    },
-    ROLE: { description: 'The effective role, from MEMBER to OWNER, then the name.' },
+export const MembershipOrderField = describedEnum(
+  'MembershipOrderField',
+  'The fields by which memberships can be ordered.',
+  {
+    NAME: 'The name of the listed node: of the users in a group, or of the groups of a user.',
+    FAMILY_NAME:
+      'The family name of the users in a group, users without one first, then the name. The groups of a user have none, and are ordered by name.',
+    CREATED_AT: 'The time at which the entry of the listed node was created in the directory.',
+    ROLE: 'The effective role, from MEMBER to OWNER, then the name.',
   },
-});
+);
+export type MembershipOrderField = keyof typeof MembershipOrderField;
 
 /** What selects memberships on both sides: the users in a group, and the groups of a user. */
 @InputType({ isAbstract: true })
@@ -81,14 +61,12 @@ class UserMemberFilter extends MembershipFilter {}
 @InputType({ description: 'Selects the groups of a user. All conditions must hold.' })
 class UserGroupFilter extends MembershipFilter {}
 
-@InputType({ description: 'The order of memberships.' })
-export class MembershipOrder {
-  @Field(() => MembershipOrderField, { defaultValue: MembershipOrderField.NAME, description: 'Sort field.' })
-  field!: MembershipOrderField;
-
-  @Field(() => OrderDirection, { defaultValue: OrderDirection.ASC, description: 'Sort direction.' })
-  direction!: OrderDirection;
-}
+export const MembershipOrder = orderInput(
+  'MembershipOrder',
+  'The order of memberships.',
+  MembershipOrderField,
+);
+export type MembershipOrder = InstanceType<typeof MembershipOrder>;
 
 @ArgsType()
 export class MembershipArguments extends ConnectionArguments {
@@ -121,34 +99,30 @@ export class CurrentGroupMembershipInheritance {
   /** Keys of the groups of `inheritedFrom`. */
   inheritedFromKeys!: readonly number[];
 
-  @InheritAccess()
-  @Field(() => GroupRole, {
-    description: 'The effective role: the highest one over all ways in which the user belongs to the group.',
-  })
+  @Shown(
+    () => GroupRole,
+    'The effective role: the highest one over all ways in which the user belongs to the group.',
+  )
   value!: GroupRole;
 
-  @InheritAccess()
-  @Field(() => GroupRole, {
-    nullable: true,
-    description:
-      'The role for which the group itself names the user. Null if the user only belongs to it through other groups.',
-  })
+  @Shown(
+    () => GroupRole,
+    'The role for which the group itself names the user. Null if the user only belongs to it through other groups.',
+    { nullable: true },
+  )
   direct!: GroupRole | null;
 }
 
 @ObjectType({ description: 'A user in a group.' })
 export class GroupMembership {
-  @InheritAccess()
-  @Field(() => User, { description: 'The user.' })
+  @Shown(() => User, 'The user.')
   user!: User;
 
-  @InheritAccess()
-  @Field(() => Group, { description: 'The group.' })
+  @Shown(() => Group, 'The group.')
   group!: Group;
 
   @Personal()
-  @InheritAccess()
-  @Field(() => CurrentGroupMembershipInheritance, { description: 'The role of the user in the group.' })
+  @Shown(() => CurrentGroupMembershipInheritance, 'The role of the user in the group.')
   role!: CurrentGroupMembershipInheritance;
 }
 

@@ -1,16 +1,5 @@
 import { Module } from '@nestjs/common';
-import {
-  Args,
-  ArgsType,
-  Context,
-  Extensions,
-  Field,
-  Info,
-  Parent,
-  Query,
-  ResolveField,
-  Resolver,
-} from '@nestjs/graphql';
+import { Args, Context, Extensions, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
@@ -30,18 +19,6 @@ import {
   UserGroupArguments,
 } from './membership.model.js';
 import { MembershipsService } from './memberships.service.js';
-
-@ArgsType()
-class MemberOfArguments {
-  @Field(() => UserInput, { description: 'The user.' })
-  user!: UserInput;
-}
-
-@ArgsType()
-class MembershipInArguments {
-  @Field(() => GroupInput, { description: 'The group.' })
-  group!: GroupInput;
-}
 
 @Resolver(() => Group)
 class GroupMembersResolver {
@@ -73,7 +50,7 @@ class GroupMembersResolver {
   })
   membership(
     @Parent() group: Group,
-    @Args() { user }: MemberOfArguments,
+    @Args('user', { description: 'The user.' }) user: UserInput,
     @Context() context: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<GroupMembership | null> {
@@ -136,7 +113,7 @@ function groupsOf(type: typeof User | typeof Profile) {
     })
     membership(
       @Parent() parent: User | Profile,
-      @Args() { group }: MembershipInArguments,
+      @Args('group', { description: 'The group.' }) group: GroupInput,
       @Context() context: RequestContext,
       @Info() info: GraphQLResolveInfo,
     ): Promise<GroupMembership | null> {

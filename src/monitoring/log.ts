@@ -1,5 +1,4 @@
 import { constants, fstatSync, openSync } from 'node:fs';
-import { styleText } from 'node:util';
 import { isNativeError } from 'node:util/types';
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { pino } from 'pino';
@@ -44,19 +43,6 @@ const STANDARD_OUTPUT: LogStream = {
   },
 };
 
-let writtenAt = 0;
-let written = '';
-
-/** The member of a line with its time. A busy process writes several lines in a millisecond, and formats it once. */
-function timestamp(): string {
-  const now = Date.now();
-  if (now !== writtenAt) {
-    writtenAt = now;
-    written = `,"time":"${new Date(now).toISOString()}"`;
-  }
-  return written;
-}
-
 /** @param stream default: standard output */
 export function createLog(config: LogConfig, stream = STANDARD_OUTPUT): pino.Logger {
   const output = isTextLog(config)
@@ -66,7 +52,7 @@ export function createLog(config: LogConfig, stream = STANDARD_OUTPUT): pino.Log
     {
       level: LEVELS[config.logLevel],
       base: null,
-      timestamp,
+      timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
     },
     output,
@@ -86,13 +72,6 @@ export function openOutput() {
   let isEnding = false;
   let attempts = 0;
   let failures = 0;
-  let hasReported = false;
-  // Once, because standard error may have no reader either.
-  const report = (reason: string) => {
-    if (!hasReported)
-      console.error(`The log cannot be written: ${reason}. Lines beyond ${MOST_WAITING / 1e6} MB are lost.`);
-    hasReported = true;
-  };
   const output = pino.destination({
     dest: openPipe() ?? 1,
     sync: true,
@@ -103,16 +82,7 @@ export function openOutput() {
     retryEAGAIN: () => isEnding && ++attempts <= LAST_ATTEMPTS,
   });
   // The own listener of pino gives the log up for good when a reader ends.
-  output.removeAllListeners('error').on('error', (error: NodeJS.ErrnoException) => {
-    failures++;
-    if (error.code !== 'EAGAIN') report(error.message);
-  });
-  output.on('write', (bytes: number) => {
-    if (bytes > 0) attempts = 0;
-  });
-  output.on('drop', () => {
-    report('its reader is too slow');
-  });
+  output.removeAllListeners('error').on('error', () => failures++);
   process.on('exit', () => {
     isEnding = true;
     const before = failures;
@@ -138,37 +108,30 @@ function openPipe(): number | null {
 }
 
 /** A line of the log in the format of pino. */
-interface Line {
+interface Line extends Readonly<Record<string, unknown>> {
   readonly level: string;
-  /** RFC 3339. */
   readonly time: string;
   readonly msg: string;
   readonly context?: string;
-  readonly [field: string]: unknown;
 }
-
-const COLORS: Partial<Record<string, Parameters<typeof styleText>[0]>> = {
-  fatal: 'red',
-  error: 'red',
-  warn: 'yellow',
-};
 
 /** Time, level, context, message, and the other members. */
 function textOfLine({ level, time, msg, context, ...fields }: Line): string {
   const clock = new Date(time).toTimeString().slice(0, 8);
-  const name = level.toUpperCase().padEnd(5);
-  const color = process.stdout.isTTY && process.stdout.hasColors() ? COLORS[level] : undefined;
-  const shown = color === undefined ? name : styleText(color, name, { validateStream: false });
-  const place = context === undefined ? '' : `[${context}] `;
+  const place = context === undefined ? '' : ` [${context}]`;
   const details = Object.entries(fields).map(([field, value]) => ` ${field}=${String(value)}`);
-  return `${clock} ${shown} ${place}${msg}${details.join('')}\n`;
+  return `${clock} ${level.toUpperCase().padEnd(5)}${place} ${msg}${details.join('')}\n`;
 }
 
 /** Contexts of which messages appear only with `debug`. */
 const UNIMPORTANT: Partial<Record<LogLevel, readonly string[]>> = {
   // Start-up messages of Nest are not relevant for an operator.
   log: [
-    ...['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication'],
+    'NestFactory',
+    'InstanceLoader',
+    'RoutesResolver',
+    'RouterExplorer',
+    'NestApplication',
     'GraphQLModule',
   ],
   // Nest reports a failed start before it throws. The caller reports it in one line instead.

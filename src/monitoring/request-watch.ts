@@ -6,7 +6,7 @@ import { CONFIG } from '../config/config.module.js';
 import { GRAPHQL_PATH } from '../graphql/http/request-state.js';
 import type { HttpAdapter } from '../http/http-adapter.js';
 import { createLog } from './log.js';
-import { RequestMetrics } from './metrics/request-metrics.js';
+import { costOf, NONE, RequestMetrics, type WatchedRequest } from './metrics/request-metrics.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,14 +17,6 @@ declare module 'fastify' {
 
 /** The client closed the connection before the response. nginx logs this code too; no client receives it. */
 const CLIENT_CLOSED_REQUEST = 499;
-/** Label for a path without a route, and for a request without an operation. */
-const NONE = 'none';
-
-type WatchedRequest = Pick<
-  FastifyRequest,
-  'id' | 'method' | 'operation' | 'principal' | 'rateLimits' | 'statements' | 'traceId'
->;
-
 /** Properties of a request whose head could not be parsed. */
 const UNPARSED: Omit<WatchedRequest, 'id'> = {
   method: 'unknown',
@@ -72,15 +64,7 @@ export class RequestWatch {
   }
 
   private note(request: WatchedRequest, route: string, status: number, milliseconds: number): void {
-    const { operation, rateLimits, statements } = request;
-    this.metrics?.note({
-      route,
-      operation: operation?.field ?? NONE,
-      status,
-      milliseconds,
-      points: rateLimits === null ? null : (costOf(request) ?? 0),
-      statements,
-    });
+    this.metrics?.note(request, route, status, milliseconds);
     this.lines?.info(lineOf(request, route, status, milliseconds, this.isDetailed), 'request');
   }
 }
@@ -116,9 +100,4 @@ function lineOf(
     ...operation,
     traceId,
   };
-}
-
-/** The cost of an operation in points. Null: it was not charged. */
-export function costOf({ rateLimits }: Pick<FastifyRequest, 'rateLimits'>): number | null {
-  return rateLimits?.find(({ cost }) => cost !== null)?.cost ?? null;
 }

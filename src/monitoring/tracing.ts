@@ -4,14 +4,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Incident } from '../common/incident.js';
 import { readBuild } from '../config/build.js';
 import type { Config } from '../config/config.js';
-import { type SentStatement, statementChannel } from '../database/statements/statement.js';
 import { PROBE_ROUTES } from '../health/health.controller.js';
-import { costOf } from './request-watch.js';
+import { costOf } from './metrics/request-metrics.js';
 
 const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = api;
 
 /**
- * Records spans of requests and of their statements until Fastify closes. The SDK of OpenTelemetry reads its own environment variables
+ * Records a span of each request until Fastify closes, except for probes. The SDK of OpenTelemetry reads its own environment variables
  * (exporter, endpoint, sampler).
  */
 export function startTracing({ monitoring }: Config, fastify: FastifyInstance): void {
@@ -28,10 +27,15 @@ export function startTracing({ monitoring }: Config, fastify: FastifyInstance): 
   });
   sdk.start();
   const tracer = trace.getTracer('directory-service', version);
-  traceRequests(tracer, fastify);
-  const endStatements = traceStatements(tracer);
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const span = PROBE_ROUTES.has(request.routeOptions.url ?? '') ? null : startSpan(tracer, request);
+    // The event also occurs when the client has closed the connection.
+    reply.raw.once('close', () => {
+      if (span !== null) endSpan(span, request, reply);
+    });
+    done();
+  });
   fastify.addHook('onClose', async () => {
-    endStatements();
     await sdk.shutdown().catch(() => undefined);
     // The service may start again in this process.
     for (const each of [trace, context, propagation, api.diag]) each.disable();
@@ -52,43 +56,19 @@ function logProblemsOnce(logger: Logger): void {
   );
 }
 
-/**
- * A span for each request, below the span that the client names (W3C Trace Context). It has only the route of the URL, because
- * the rest may contain any value. Probes have none.
- */
-function traceRequests(tracer: api.Tracer, fastify: FastifyInstance): void {
-  const contexts = new WeakMap<FastifyRequest, api.Context>();
-  fastify.addHook('onRequest', (request, reply, done) => {
-    const route = request.is404 ? null : (request.routeOptions.url ?? null);
-    if (PROBE_ROUTES.has(route ?? '')) {
-      done();
-      return;
-    }
-    const { method, id } = request;
-    const name = route === null ? method : `${method} ${route}`;
-    const attributes = {
-      'http.request.method': method,
-      ...(route === null ? {} : { 'http.route': route }),
-      'directory.request.id': id,
-    };
-    const parent = propagation.extract(ROOT_CONTEXT, request.headers);
-    const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
-    request.traceId = span.spanContext().traceId;
-    // The event also occurs when the client has closed the connection.
-    reply.raw.once('close', () => {
-      endRequest(span, request, reply);
-    });
-    const own = trace.setSpan(parent, span);
-    contexts.set(request, own);
-    context.with(own, done);
-  });
-  // Callbacks of body parsing run in the context of the socket, which belongs to no request.
-  fastify.addHook('preHandler', (request, _reply, done) => {
-    context.with(contexts.get(request) ?? ROOT_CONTEXT, done);
-  });
+/** Below the span that the client names (W3C Trace Context). It has only the route of the URL, because the rest may contain any value. */
+function startSpan(tracer: api.Tracer, request: FastifyRequest): api.Span {
+  const { method, id, is404, routeOptions } = request;
+  const route = is404 ? undefined : routeOptions.url;
+  const attributes = { 'http.request.method': method, 'http.route': route, 'directory.request.id': id };
+  const parent = propagation.extract(ROOT_CONTEXT, request.headers);
+  const name = route === undefined ? method : `${method} ${route}`;
+  const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
+  request.traceId = span.spanContext().traceId;
+  return span;
 }
 
-function endRequest(span: api.Span, request: FastifyRequest, { statusCode }: FastifyReply): void {
+function endSpan(span: api.Span, request: FastifyRequest, { statusCode }: FastifyReply): void {
   span.setAttribute('http.response.status_code', statusCode);
   if (statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
   const { operation } = request;
@@ -100,37 +80,4 @@ function endRequest(span: api.Span, request: FastifyRequest, { statusCode }: Fas
     if (cost !== null) span.setAttribute('directory.operation.cost', cost);
   }
   span.end();
-}
-
-/** A span for each statement of a request. Its text has no values. Returns the function that ends this. */
-function traceStatements(tracer: api.Tracer): () => void {
-  const spans = new WeakMap<SentStatement, api.Span>();
-  const ignore = () => undefined;
-  const listeners = {
-    start: (sent: SentStatement) => {
-      if (trace.getActiveSpan() === undefined) return;
-      const { text, name } = sent;
-      const [verb = 'statement'] = /\w+/.exec(text) ?? [];
-      const [, table] = /\b(?:from|update|into)\s+([a-z_]+)/.exec(text) ?? [];
-      const attributes = {
-        'db.system.name': 'postgresql',
-        'db.query.text': text,
-        'directory.statement': name,
-      };
-      const title = table === undefined ? verb : `${verb} ${table}`;
-      spans.set(sent, tracer.startSpan(title, { kind: SpanKind.CLIENT, attributes }));
-    },
-    asyncEnd: (sent: SentStatement) => {
-      const span = spans.get(sent);
-      if (sent.error !== undefined) span?.setStatus({ code: SpanStatusCode.ERROR });
-      span?.end();
-    },
-    end: ignore,
-    asyncStart: ignore,
-    error: ignore,
-  };
-  statementChannel.subscribe(listeners);
-  return () => {
-    statementChannel.unsubscribe(listeners);
-  };
 }

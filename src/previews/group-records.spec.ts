@@ -242,7 +242,7 @@ const afterChange = (
   change: MembershipChange,
   namedAs: NamedAs,
   effective: GroupRole | null,
-  role = MEMBER,
+  role: GroupRole = MEMBER,
 ) => namingAfter({ namedAs, role: effective, isNamedByUser: false }, change, role);
 
 function namingIn(entry: Entry, dn: string): NamedAs {

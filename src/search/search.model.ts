@@ -1,21 +1,13 @@
-import { createUnionType, registerEnumType, ArgsType, Field } from '@nestjs/graphql';
-import { connectionTypes, ConnectionArguments } from '../graphql/schema/connection.js';
+import { createUnionType, ArgsType, Field } from '@nestjs/graphql';
+import { connectionTypes, ConnectionArguments, describedEnum } from '../graphql/schema/connection.js';
 import { Group } from '../groups/group.model.js';
 import { User } from '../users/user.model.js';
 
-export enum SearchKind {
-  USER = 'USER',
-  GROUP = 'GROUP',
-}
-
-registerEnumType(SearchKind, {
-  name: 'SearchKind',
-  description: 'The kinds of objects that a search can find.',
-  valuesMap: {
-    USER: { description: 'Users.' },
-    GROUP: { description: 'Groups.' },
-  },
+export const SearchKind = describedEnum('SearchKind', 'The kinds of objects that a search can find.', {
+  USER: 'Users.',
+  GROUP: 'Groups.',
 });
+export type SearchKind = keyof typeof SearchKind;
 
 export const SearchResult = createUnionType({
   name: 'SearchResult',

@@ -1,33 +1,23 @@
-import { ArgsType, Field, InputType, registerEnumType } from '@nestjs/graphql';
-import { ConnectionArguments, OrderDirection, SEARCH_DESCRIPTION } from '../graphql/schema/connection.js';
+import { ArgsType, Field, InputType } from '@nestjs/graphql';
+import {
+  ConnectionArguments,
+  describedEnum,
+  orderInput,
+  SEARCH_DESCRIPTION,
+} from '../graphql/schema/connection.js';
 import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 import { RoleFilter, GroupInput } from '../groups/group.model.js';
 import { addressInput } from './user.model.js';
 
-export enum UserOrderField {
-  NAME = 'NAME',
-  FAMILY_NAME = 'FAMILY_NAME',
-  SCHOOL_YEAR = 'SCHOOL_YEAR',
-  CREATED_AT = 'CREATED_AT',
-  UPDATED_AT = 'UPDATED_AT',
-}
-
-registerEnumType(UserOrderField, {
-  name: 'UserOrderField',
-  description: 'The fields by which users can be ordered.',
-  valuesMap: {
-    NAME: { description: 'The name. Case and accents are ignored.' },
-    FAMILY_NAME: {
-      description: 'The family name, users without one first, then the name. Case and accents are ignored.',
-    },
-    SCHOOL_YEAR: {
-      description: 'The school year without regard to case, users without one first, then the name.',
-    },
-    CREATED_AT: { description: 'The time at which the entry was created in the directory.' },
-    UPDATED_AT: { description: 'The time of the last change that was taken from the directory.' },
-  },
+export const UserOrderField = describedEnum('UserOrderField', 'The fields by which users can be ordered.', {
+  NAME: 'The name. Case and accents are ignored.',
+  FAMILY_NAME: 'The family name, users without one first, then the name. Case and accents are ignored.',
+  SCHOOL_YEAR: 'The school year without regard to case, users without one first, then the name.',
+  CREATED_AT: 'The time at which the entry was created in the directory.',
+  UPDATED_AT: 'The time of the last change that was taken from the directory.',
 });
+export type UserOrderField = keyof typeof UserOrderField;
 
 @InputType({ description: 'Selects users by their membership in a group.' })
 class UserMembershipFilter {
@@ -102,14 +92,8 @@ export class UserFilter {
   updatedSince?: Date | null;
 }
 
-@InputType({ description: 'The order of users.' })
-class UserOrder {
-  @Field(() => UserOrderField, { defaultValue: UserOrderField.NAME, description: 'Sort field.' })
-  field!: UserOrderField;
-
-  @Field(() => OrderDirection, { defaultValue: OrderDirection.ASC, description: 'Sort direction.' })
-  direction!: OrderDirection;
-}
+const UserOrder = orderInput('UserOrder', 'The order of users.', UserOrderField);
+type UserOrder = InstanceType<typeof UserOrder>;
 
 @ArgsType()
 export class UserListArguments extends ConnectionArguments {

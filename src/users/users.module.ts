@@ -1,18 +1,5 @@
 import { Module } from '@nestjs/common';
-import {
-  Args,
-  ArgsType,
-  Context,
-  Field,
-  ID,
-  Info,
-  ObjectType,
-  Parent,
-  Query,
-  registerEnumType,
-  ResolveField,
-  Resolver,
-} from '@nestjs/graphql';
+import { Args, Context, ID, Info, ObjectType, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { CurrentPrincipal, InheritAccess, RequireScopes, RequireToken } from '../auth/access.js';
 import { grantedScopes, type Principal, type Scope } from '../auth/principal.js';
@@ -20,31 +7,20 @@ import { ServiceError } from '../common/errors.js';
 import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
-import type { Connection } from '../graphql/schema/connection.js';
+import { type Connection, describedEnum, Shown } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/scalars.js';
 import { UserListArguments } from './user-list.inputs.js';
 import { Profile, User, UserConnection, UserInput } from './user.model.js';
 import { UsersService } from './users.service.js';
 
-enum TokenKind {
-  ACCESS_TOKEN = 'ACCESS_TOKEN',
-  PERSONAL_ACCESS_TOKEN = 'PERSONAL_ACCESS_TOKEN',
-  SERVICE_ACCOUNT_TOKEN = 'SERVICE_ACCOUNT_TOKEN',
-}
-
-registerEnumType(TokenKind, {
-  name: 'TokenKind',
-  description: 'The kinds of tokens that the service accepts.',
-  valuesMap: {
-    ACCESS_TOKEN: { description: 'An access token of an application for a user who signed in.' },
-    PERSONAL_ACCESS_TOKEN: {
-      description:
-        'An access token of the client-credentials grant. A client uses it for itself, or for the user who owns ' +
-        'the client.',
-    },
-    SERVICE_ACCOUNT_TOKEN: { description: 'The token of a service account, which acts for no user.' },
-  },
+const TokenKind = describedEnum('TokenKind', 'The kinds of tokens that the service accepts.', {
+  ACCESS_TOKEN: 'An access token of an application for a user who signed in.',
+  PERSONAL_ACCESS_TOKEN:
+    'An access token of the client-credentials grant. A client uses it for itself, or for the user who owns ' +
+    'the client.',
+  SERVICE_ACCOUNT_TOKEN: 'The token of a service account, which acts for no user.',
 });
+type TokenKind = keyof typeof TokenKind;
 
 @ObjectType({ description: 'The token of this request.' })
 class CurrentToken {
@@ -55,20 +31,16 @@ class CurrentToken {
     this.expiresAt = principal.expiresAt;
   }
 
-  @InheritAccess()
-  @Field(() => TokenKind, { description: 'The kind of the token.' })
+  @Shown(() => TokenKind, 'The kind of the token.')
   readonly kind: TokenKind;
 
-  @InheritAccess()
-  @Field(() => [String], { description: 'The scopes of the token that this service knows.' })
+  @Shown(() => [String], 'The scopes of the token that this service knows.')
   readonly scopes: Scope[];
 
-  @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'The OAuth client to which the token was issued.' })
+  @Shown(() => String, 'The OAuth client to which the token was issued.', { nullable: true })
   readonly clientId: string | null;
 
-  @InheritAccess()
-  @Field(() => DateTime, { nullable: true, description: 'When the token expires. Null if unknown.' })
+  @Shown(() => DateTime, 'When the token expires. Null if unknown.', { nullable: true })
   readonly expiresAt: Date | null;
 }
 
@@ -100,12 +72,6 @@ class CurrentTokenResolver {
   }
 }
 
-@ArgsType()
-class UserArguments {
-  @Field(() => UserInput, { description: 'The user to return.' })
-  user!: UserInput;
-}
-
 @Resolver(() => User)
 class UsersResolver {
   constructor(private readonly service: UsersService) {}
@@ -114,7 +80,7 @@ class UsersResolver {
   @CachePolicy('mirror')
   @Query(() => User, { nullable: true, description: 'One user. NOT_FOUND if there is no such user.' })
   user(
-    @Args() { user: input }: UserArguments,
+    @Args('user', { description: 'The user to return.' }) input: UserInput,
     @Context() { reader }: RequestContext,
     @Info() info: GraphQLResolveInfo,
   ): Promise<User> {

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
-import { BadUserInputError } from '../common/errors.js';
 import type { Field } from '../common/field.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -10,9 +9,9 @@ import type { PageSource } from '../database/paging/page.js';
 import type { Reader } from '../database/statements/statement.js';
 import { joinedGroupProjection, GROUP_TABLE } from '../groups/group.queries.js';
 import { MembershipList } from '../memberships/membership-list.js';
-import { DirectoryObjects } from '../memberships/directory-objects.js';
+import { DirectoryObjects, withFormerNames } from '../memberships/directory-objects.js';
 import type { User } from './user.model.js';
-import type { UserFilter, UserListArguments } from './user-list.inputs.js';
+import type { UserListArguments } from './user-list.inputs.js';
 import { userProjection, userSource, userTable } from './user.queries.js';
 
 @Injectable()
@@ -37,21 +36,10 @@ export class UsersService extends DirectoryObjects<User, UserListArguments> {
     columns: ProjectedColumns,
     reader: Reader,
   ): Promise<PageSource> {
-    const filter = given ? withDeprecatedNames(given) : given;
-    const { memberOf, role } = filter ?? {};
-    if (role && !memberOf) throw new BadUserInputError('The filter role requires memberOf', 'role');
+    const filter = given ? withFormerNames(given, 'inGroup', 'group', 'memberOf') : given;
+    const { memberOf } = filter ?? {};
     const argument = given?.inGroup ? 'inGroup' : 'memberOf';
     const groupKey = memberOf ? await getKey(GROUP_TABLE, memberOf, argument, reader) : null;
     return userSource({ ...page, filter }, groupKey, columns, this.fields);
   }
-}
-
-/** The filter with the group and the role of `inGroup` as `memberOf` and `role`. */
-function withDeprecatedNames(filter: UserFilter): UserFilter {
-  const { inGroup, ...others } = filter;
-  if (!inGroup) return filter;
-  if (others.memberOf ?? others.role) {
-    throw new BadUserInputError('The filter inGroup takes the place of memberOf and role', 'inGroup');
-  }
-  return { ...others, memberOf: inGroup.group, role: inGroup.role ?? null };
 }

@@ -44,7 +44,7 @@ export async function enableWebhook(
   if (fromNow && target === undefined) throw unknown;
   const log = new ChangeLog(new Database(dataSource, new Revisions(dataSource, config)));
   const end = fromNow && target !== undefined ? await log.readEnd(viewerOfWebhook(target, config)) : null;
-  const enabled = { ...NO_FAILURE, disabledAt: null, ...(end === null ? {} : { cursor: end.cursor }) };
+  const enabled = { ...NO_FAILURE, disabledAt: null, ...(end === null ? {} : { cursor: end }) };
   const { affected } = await dataSource.getRepository(WebhookEntity).update(id, enabled);
   if (affected === 0) throw unknown;
 }

@@ -88,7 +88,7 @@ class WebhookRun {
   async step(signal: AbortSignal): Promise<number> {
     let state: WebhookState | null = null;
     try {
-      const begin = async () => (await this.log.readEnd(this.viewer)).cursor;
+      const begin = () => this.log.readEnd(this.viewer);
       state = await this.states.read(this.target.id, begin);
       const pause = state.disabledAt === null ? this.pauseOf(state) : RETRY_MS;
       // An operator can end it.
@@ -114,7 +114,7 @@ class WebhookRun {
       state = next;
     }
     // Also over changes that are not selected, so that the position does not expire.
-    const isMoved = (await this.moveTo(state, end.cursor)) !== null;
+    const isMoved = (await this.moveTo(state, end)) !== null;
     return hasMore || !isMoved ? 0 : POLL_MS;
   }
 

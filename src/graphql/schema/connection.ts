@@ -3,6 +3,7 @@ import {
   ArgsType,
   Field,
   type FieldOptions,
+  InputType,
   Int,
   ObjectType,
   registerEnumType,
@@ -16,19 +17,41 @@ import type { Page } from '../../database/paging/page.js';
 export const Shown = (type: ReturnTypeFunc, description: string, options: FieldOptions = {}) =>
   applyDecorators(InheritAccess(), Field(type, { description, ...options }));
 
-export enum OrderDirection {
-  ASC = 'ASC',
-  DESC = 'DESC',
+/** An enumeration of the schema, by the descriptions of its values. */
+export function describedEnum<Value extends string>(
+  name: string,
+  description: string,
+  descriptions: Readonly<Record<Value, string>>,
+): { readonly [Each in Value]: Each } {
+  const values = Object.entries<string>(descriptions);
+  const valuesMap = Object.fromEntries(values.map(([value, text]) => [value, { description: text }]));
+  const object = Object.fromEntries(values.map(([value]) => [value, value])) as { [Each in Value]: Each };
+  registerEnumType<{ [Each in Value]: Each }>(object, { name, description, valuesMap: valuesMap as object });
+  return object;
 }
 
-registerEnumType(OrderDirection, {
-  name: 'OrderDirection',
-  description: 'The sort direction.',
-  valuesMap: {
-    ASC: { description: 'From A to Z, from few to many, from old to new.' },
-    DESC: { description: 'From Z to A, from many to few, from new to old.' },
-  },
+export const OrderDirection = describedEnum('OrderDirection', 'The sort direction.', {
+  ASC: 'From A to Z, from few to many, from old to new.',
+  DESC: 'From Z to A, from many to few, from new to old.',
 });
+export type OrderDirection = keyof typeof OrderDirection;
+
+/** The input for the order of a list. If omitted, ascending by name. */
+export function orderInput<Name extends string>(
+  name: string,
+  description: string,
+  fields: { readonly [Each in Name]: Each },
+): Type<{ field: Name; direction: OrderDirection }> {
+  @InputType(name, { description })
+  class Order {
+    @Field(() => fields as object, { defaultValue: 'NAME', description: 'Sort field.' })
+    field!: Name;
+
+    @Field(() => OrderDirection, { defaultValue: OrderDirection.ASC, description: 'Sort direction.' })
+    direction!: OrderDirection;
+  }
+  return Order;
+}
 
 /** The description of filters by text. */
 export const SEARCH_DESCRIPTION =

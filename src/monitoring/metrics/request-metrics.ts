@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import { Counter, Histogram } from 'prom-client';
 import { ChangeStreams } from '../../changes/change-streams.js';
 import { ERROR_CODES } from '../../common/errors.js';
@@ -11,17 +12,17 @@ import { metric, type MetricGroup } from './registry.js';
 /** Upper bounds of the buckets in seconds, from cached responses up to timeouts. */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** A request whose labels have a bounded number of values. */
-interface CountedRequest {
-  /** A declared route. */
-  readonly route: string;
-  /** A root field. */
-  readonly operation: string;
-  readonly status: number;
-  readonly milliseconds: number;
-  /** Null: it is no request to the GraphQL endpoint, or was rejected before. */
-  readonly points: number | null;
-  readonly statements: number;
+/** Label for a path without a route, and for a request without an operation. */
+export const NONE = 'none';
+
+export type WatchedRequest = Pick<
+  FastifyRequest,
+  'id' | 'method' | 'operation' | 'principal' | 'rateLimits' | 'statements' | 'traceId'
+>;
+
+/** The cost of an operation in points. Null: it was not charged. */
+export function costOf({ rateLimits }: Pick<FastifyRequest, 'rateLimits'>): number | null {
+  return rateLimits?.find(({ cost }) => cost !== null)?.cost ?? null;
 }
 
 function counter<Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> {
@@ -78,11 +79,14 @@ export class RequestMetrics implements MetricGroup {
     private readonly streams: ChangeStreams,
   ) {}
 
-  note({ route, operation, status, milliseconds, points, statements }: CountedRequest): void {
+  /** @param route a declared one, so that labels have a bounded number of values */
+  note(request: WatchedRequest, route: string, status: number, milliseconds: number): void {
+    // A root field.
+    const operation = request.operation?.field ?? NONE;
     this.requests.inc({ route, operation, code: status });
     this.durations.observe({ route, operation }, milliseconds / 1000);
-    if (points === null) return;
-    this.points.inc({ operation }, points);
-    this.statements.inc({ operation }, statements);
+    if (request.rateLimits === null) return;
+    this.points.inc({ operation }, costOf(request) ?? 0);
+    this.statements.inc({ operation }, request.statements);
   }
 }
