@@ -26,7 +26,7 @@ async function proposeModel() {
     const progress = (entries: number) => {
       show(`Reading a part of the directory: ${entriesRead(entries)}`);
     };
-    return suggestFor(directory, progress, new AbortController().signal);
+    return suggestFor(directory, progress);
   });
   return { file: null, model };
 }
