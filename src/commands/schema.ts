@@ -6,13 +6,10 @@ import {
   DangerousChangeType,
   findBreakingChanges as findBreaks,
   findDangerousChanges,
-  getDirectiveValues,
-  type GraphQLField,
-  type GraphQLInputField,
   type GraphQLSchema,
 } from 'graphql';
 import { ConfigError, readConfig } from '../config/config.js';
-import { AS_JSON, EXIT_FAILED, EXIT_WRONG_USE, printErrors } from '../failure.js';
+import { AS_JSON, EXIT_FAILED, EXIT_WRONG_USE, printErrors } from '../process.js';
 import { buildSdl } from '../schema.js';
 
 interface SchemaOptions {
@@ -84,8 +81,7 @@ export function findBreakingChanges(released: GraphQLSchema, current: GraphQLSch
   const defaults = findDangerousChanges(before, current).filter(
     ({ type }) => type === DangerousChangeType.ARG_DEFAULT_VALUE_CHANGE,
   );
-  const descriptions = [...breaks, ...defaults].map(({ description }) => description);
-  return [...descriptions, ...findNarrowedAccess(released, current)];
+  return [...breaks, ...defaults].map(({ description }) => description);
 }
 
 /** The schema without its deprecated elements, and without types that only they use. */
@@ -99,44 +95,4 @@ function withoutDeprecated(released: GraphQLSchema): GraphQLSchema {
       [MapperKind.ENUM_VALUE]: keep,
     }),
   );
-}
-
-/** The audiences of fields, each within the one before it. */
-const AUDIENCES: readonly unknown[] = [undefined, 'groupAdmins', 'self'];
-
-/** Finds fields, and members of inputs, that need another scope, or that fewer viewers see. graphql-js does not compare directives. */
-function findNarrowedAccess(released: GraphQLSchema, current: GraphQLSchema): string[] {
-  const before = accessIn(released);
-  return [...accessIn(current)].flatMap(([what, { scopes, audience }]) => {
-    const former = before.get(what);
-    if (former === undefined) return [];
-    const added = scopes.filter((scope) => !former.scopes.includes(scope)).map((scope) => `'${scope}'`);
-    // A schema without the directive says nothing about scopes.
-    const isKnown = released.getDirective('access') !== undefined;
-    return [
-      ...(isKnown && added.length > 0 ? [`${what} needs the scope ${added.join(' and ')}`] : []),
-      ...(AUDIENCES.indexOf(audience) > AUDIENCES.indexOf(former.audience)
-        ? [`${what} is visible only to '${String(audience)}'`]
-        : []),
-    ];
-  });
-}
-
-type AnyField = Pick<GraphQLField<unknown, unknown> | GraphQLInputField, 'astNode'>;
-
-/** What the directives of each field say, by `Type.field`. */
-function accessIn(schema: GraphQLSchema) {
-  const access = new Map<string, { scopes: readonly string[]; audience: unknown }>();
-  const valuesOf = (name: string, { astNode }: AnyField) => {
-    const directive = schema.getDirective(name);
-    return directive && astNode ? getDirectiveValues(directive, astNode) : undefined;
-  };
-  for (const type of Object.values(schema.getTypeMap())) {
-    const fields: Readonly<Record<string, AnyField>> = 'getFields' in type ? type.getFields() : {};
-    for (const [name, field] of Object.entries(fields)) {
-      const scopes = (valuesOf('access', field)?.['scopes'] ?? []) as readonly string[];
-      access.set(`${type.name}.${name}`, { scopes, audience: valuesOf('visibleTo', field)?.['audience'] });
-    }
-  }
-  return access;
 }

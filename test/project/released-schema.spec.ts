@@ -102,53 +102,6 @@ describe('a breaking change of the schema', () => {
   });
 });
 
-describe('a breaking change of access', () => {
-  const DIRECTIVES = `
-    directive @access(scopes: [String!]!) on FIELD_DEFINITION | INPUT_FIELD_DEFINITION
-    directive @visibleTo(audience: String!) on FIELD_DEFINITION | INPUT_FIELD_DEFINITION`;
-  const annotated = (directive: string, element = 'email: String') =>
-    `${DIRECTIVES}${SCHEMA.replace(element, `${element} ${directive}`)}`;
-  const breaks = (before: string, after: string) =>
-    findBreakingChanges(buildSchema(before), buildSchema(after));
-
-  it.each([
-    ['that requires a scope', '', '@access(scopes: ["a"])', "User.email needs the scope 'a'"],
-    [
-      'that requires another scope',
-      '@access(scopes: ["a"])',
-      '@access(scopes: ["a", "b"])',
-      "User.email needs the scope 'b'",
-    ],
-    [
-      'of an audience',
-      '',
-      '@visibleTo(audience: "groupAdmins")',
-      "User.email is visible only to 'groupAdmins'",
-    ],
-    [
-      'of a narrower audience',
-      '@visibleTo(audience: "groupAdmins")',
-      '@visibleTo(audience: "self")',
-      "User.email is visible only to 'self'",
-    ],
-  ])('is one %s', (_name, before, after, message) => {
-    expect(breaks(annotated(before), annotated(after))).toEqual([message]);
-    expect(breaks(annotated(after), annotated(before))).toEqual([]);
-  });
-
-  it('is one of a member of an input', () => {
-    const after = annotated('@access(scopes: ["a"]) @visibleTo(audience: "self")', 'part: Int');
-    expect(breaks(annotated(''), after)).toEqual([
-      "In.part needs the scope 'a'",
-      "In.part is visible only to 'self'",
-    ]);
-  });
-
-  it('is none when the last field has no audience any more, and the directive is gone', () => {
-    expect(breaks(annotated('@visibleTo(audience: "self")'), SCHEMA)).toEqual([]);
-  });
-});
-
 describe('a deprecated element', () => {
   const removal = (schema: string) => {
     const gone = SCHEMA.replace(', old: Old }', '}').replace('type Old { name: String }', '');
