@@ -114,7 +114,8 @@ export async function showAccount(id: string): Promise<void> {
   const shown = (key: string, value: unknown) => {
     if (value instanceof Date) return value.toISOString();
     if (Array.isArray(value)) return value.join(' ');
-    return value === null ? (key === 'groups' ? 'all' : 'none') : String(value);
+    if (value === null) return key === 'groups' ? 'all' : 'none';
+    return typeof value === 'string' ? value : JSON.stringify(value);
   };
   print(account, () =>
     linesOf(Object.entries(account).map(([key, value]) => [key, shown(key, value)])).join('\n'),
