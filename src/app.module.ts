@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AccessLogModule } from './access-log/access-log.module.js';
@@ -54,28 +54,29 @@ export class AppModule {
         SearchModule,
         ChangesModule,
         MirrorModule,
-        ...(config.webhooks.length > 0 ? [loadWebhooks()] : []),
+        ...(config.webhooks.length > 0
+          ? [load(async () => (await import('./webhooks/webhooks.module.js')).WebhooksModule)]
+          : []),
         PreviewsModule,
         HealthModule,
         ExplorerModule.forRoot(config),
         MonitoringModule.forRoot(config),
-        ...(config.auth.issuer === null ? [loadIdentityProvider()] : []),
+        ...(config.auth.issuer === null
+          ? [
+              load(
+                async () => (await import('./identity-provider/identity-provider.js')).IdentityProviderModule,
+              ),
+            ]
+          : []),
       ],
       providers: [GracefulShutdown],
     };
   }
 }
 
-/** Loaded only where there are receivers. */
-async function loadWebhooks(): Promise<DynamicModule> {
-  const { WebhooksModule } = await import('./webhooks/webhooks.module.js');
-  return { module: WebhooksModule };
-}
-
-/** Loads the embedded provider only where it serves: its library takes 8 MB and a tenth of the start. */
-async function loadIdentityProvider(): Promise<DynamicModule> {
-  const { IdentityProviderModule } = await import('./identity-provider/identity-provider.js');
-  return { module: IdentityProviderModule };
+/** A module that is loaded only where it serves: the library of the embedded provider takes 8 MB and a tenth of the start. */
+async function load(module: () => Promise<Type>): Promise<DynamicModule> {
+  return { module: await module() };
 }
 
 /** How rejections are written below the paths that have a form of their own. */

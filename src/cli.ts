@@ -6,9 +6,7 @@ import { addCompletionCommand } from './commands/completion.command.js';
 import { addCommand, addCommands, addExamples, EXIT_CODES } from './commands/definitions.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
 import { readBuild } from './config/build.js';
-import { AS_JSON, endOnFaults, EXIT_CLOSED_PIPE, EXIT_WRONG_USE, explain, printFailure } from './failure.js';
-import { readUsableConfig } from './processes.js';
-import { run } from './run.js';
+import { AS_JSON, endOnFaults, EXIT_CLOSED_PIPE, EXIT_WRONG_USE, explain, printFailure } from './process.js';
 
 const program = new Command('directory')
   .description('A GraphQL API in front of an LDAP directory.')
@@ -29,7 +27,7 @@ addCommand(program, 'serve', 'answer requests, and keep the mirror up to date', 
   'serve --json',
   'Print an error code if the start fails',
 ]).action(async () => {
-  await run(readUsableConfig());
+  await import('./main.js');
 });
 addExamples(
   program,

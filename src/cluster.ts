@@ -4,12 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { type Config, ConfigError } from './config/config.js';
-import { loadEnvironmentFile } from './config/environment-file.js';
-import { EXIT_FAILED } from './failure.js';
 import { countForCluster } from './limits/limits.js';
 import { shareMetrics } from './monitoring/metrics/cluster.js';
-import { isInTerminal, type Notice, readUsableConfig } from './processes.js';
-import { beginLog, describeStart, logShutdown } from './service-log.js';
+import { EXIT_FAILED, isInTerminal, type Notice, readUsableConfig } from './process.js';
+import { beginLog, describeStart, logShutdown } from './serve.js';
 
 /** Milliseconds between a process that did not start and the next one in its place. */
 const PAUSE_MS = 1000;
@@ -99,7 +97,6 @@ export class Cluster {
   /** Replaces all processes by others with the settings and files of now. */
   private reload(): void {
     try {
-      loadEnvironmentFile();
       // The number of processes stays: they share the connections to the database by it.
       const config = { ...readUsableConfig(), workers: this.config.workers };
       this.config = config;
@@ -117,10 +114,8 @@ export class Cluster {
     if (this.isEnding()) return;
     logShutdown(signal);
     this.ending.abort();
-    // The others leave new connections to the last one, which accepts them for a second more.
-    const last = [...this.serving.keys()].at(-1);
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-    await Promise.all(workers.map((each) => this.stop(each, each === last ? signal : 'SIGHUP')));
+    await Promise.all(workers.map((each) => this.stop(each, signal)));
     process.exit(0);
   }
 

@@ -3,10 +3,7 @@ import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import { deepFreeze } from './common/deep-freeze.js';
 import type { Config } from './config/config.js';
-import { loadEnvironmentFile } from './config/environment-file.js';
-import { endOnFaults, explain } from './failure.js';
-import { notify, readUsableConfig } from './processes.js';
-import { run } from './run.js';
+import { endOnFaults, explain, notify, readUsableConfig } from './process.js';
 
 // The old generation of the heap grows by at most 45 percent between collections. By default V8 lets it grow up to four
 // times, and a process under load then holds 150 MB without need. The cost of a request did not change measurably.
@@ -21,15 +18,13 @@ if (cluster.isPrimary)
     }),
   );
 try {
-  await run(cluster.isWorker ? await receiveConfig() : readOwnConfig());
+  const config = cluster.isWorker ? await receiveConfig() : readUsableConfig();
+  // The rest takes a second to load: a mistake in the settings is reported before.
+  if (config.workers === 1 || cluster.isWorker) await (await import('./serve.js')).serve(config);
+  else await new (await import('./cluster.js')).Cluster(config).run();
 } catch (error) {
   // Open handles would keep the process alive. This exit is safe: the database continues without this process.
   process.exit(explain(error));
-}
-
-function readOwnConfig(): Config {
-  loadEnvironmentFile();
-  return readUsableConfig();
 }
 
 /** The answer of the first process: see src/cluster.ts. It may ask for metrics before it answers. */

@@ -7,19 +7,23 @@ import { DataSource } from 'typeorm';
 import { createApp } from './app.module.js';
 import { Incident } from './common/incident.js';
 import { ServiceUnavailableError } from './common/errors.js';
+import { printable } from './common/printable.js';
+import { readBuild } from './config/build.js';
 import { type Config, ConfigError, configFor, configOfWorker } from './config/config.js';
+import { describeChangedSettings } from './config/environment-file.js';
 import type { PresetName } from './config/model/presets/presets.js';
+import { hasSampleClients } from './config/settings/auth.js';
 import type { DirectoryDataSource } from './database/connections/data-source.js';
 import { DatabaseAwayError, databaseError } from './database/statements/database-error.js';
 import { Indicators } from './health/indicators.js';
 import { PROBE_ROUTES } from './health/health.controller.js';
 import type { HttpAdapter } from './http/http-adapter.js';
+import { readClients } from './identity-provider/clients.js';
 import { MirrorFollowing } from './mirror/following.js';
 import { MirrorState } from './mirror/status/mirror-state.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
-import { isInTerminal, notify } from './processes.js';
+import { isInTerminal, notify } from './process.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
-import { beginLog, describeStart, logShutdown } from './service-log.js';
 import { recognize } from './sources/ldap/ldap-servers.js';
 import { kindOfMirror } from './sources/directory.js';
 
@@ -167,4 +171,61 @@ function watchSignals(): AbortSignal {
       );
   });
   return ending.signal;
+}
+
+/** Logs which build begins with which settings: the first lines of every log. */
+export function beginLog(config: Config): void {
+  Logger.overrideLogger(NestLog.of(config));
+  const { version, commit } = readBuild();
+  const settings = describeChangedSettings().map(({ name, value }) => `  ${name}=${printable(value)}`);
+  const count =
+    settings.length === 0 ? 'all settings have their defaults' : 'settings other than the defaults:';
+  const build = `Version ${version}, commit ${commit ?? 'unknown'}, Node.js ${process.versions.node}`;
+  logger.log([`${build}; ${count}`, ...settings].join('\n'));
+}
+
+/** Logs that the shutdown begins, and, when the process ends without a fault, that it is complete. */
+export function logShutdown(signal: string): void {
+  logger.log(`The shutdown begins: ${signal}`);
+  // Before the listener of the log, which writes what is buffered.
+  process.prependOnceListener('exit', (code) => {
+    if (code === 0) logger.log('The shutdown is complete');
+  });
+}
+
+const GROUP_QUERY =
+  '{ group(group: {id: "chess-club"}) { name members(first: 3) { totalCount nodes { user { name } role { value } } } } }';
+
+/** @param isShown whether the token may be printed: logs of programs are kept, and read by others */
+export function describeStart(config: Config, demoToken: string | null, isShown = true): string {
+  const { baseUrl, auth, database, directory, explorer } = config;
+  const lines = [
+    `Ready at ${baseUrl}`,
+    `  GraphQL    ${baseUrl}/graphql/v1`,
+    `  Changes    ${baseUrl}/changes/v1`,
+    ...(explorer === null ? [] : [`  Explorer   ${baseUrl}/explorer`]),
+    `  Health     ${baseUrl}/_health  ${baseUrl}/_readiness`,
+    `  Directory  ${directory.source.kind === 'file' ? directory.source.file : directory.source.url}`,
+    `  Database   ${database.embedded === null ? 'PostgreSQL' : `PostgreSQL in ${database.embedded}`}`,
+    `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
+  ];
+  if (auth.issuer !== null) return lines.join('\n');
+  const isSample = hasSampleClients(auth);
+  const clients = readClients(auth.embeddedClients, config.scopes).map(
+    ({ client_id: id, client_secret: secret }) =>
+      secret === undefined ? `${id} (public)` : isSample ? `${id} / ${secret}` : id,
+  );
+  lines.push(`  Clients    ${clients.join(', ')}`);
+  if (demoToken === null) lines.push('  Accounts   ./directory service-account create --help');
+  else if (!isShown) lines.push('  Service account «demo»: only a log with LOG_FORMAT=text shows its token');
+  else {
+    lines.push(`  Service account «demo», token ${demoToken}`);
+    if (config.trustedDocuments?.isEnforced !== true)
+      lines.push(
+        'Try:',
+        `  curl -s ${baseUrl}/graphql/v1 -H 'Authorization: Basic ${demoToken}' -H 'Content-Type: application/json' \\`,
+        `    -d '${JSON.stringify({ query: GROUP_QUERY })}'`,
+      );
+  }
+  return lines.join('\n');
 }

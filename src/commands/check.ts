@@ -6,14 +6,11 @@ import { counted } from '../common/counted.js';
 import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
 import { printable } from '../common/printable.js';
 import { hideUserInformation, hostOf, isLoopback } from '../common/url.js';
-import { type Config, ConfigError, configProblems } from '../config/config.js';
+import { type Config, ConfigError } from '../config/config.js';
 import { describeChangedSettings, describeSettings } from '../config/environment-file.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
-import { unencryptedPassword } from '../database/connections/pool-options.js';
 import { Database } from '../database/database.js';
-import { EXIT_FAILED, EXIT_WRONG_USE } from '../failure.js';
-import { TrustedDocuments } from '../graphql/http/persisted-documents.js';
-import { readClients } from '../identity-provider/clients.js';
+import { EXIT_FAILED, EXIT_WRONG_USE } from '../process.js';
 import { SharedCounts } from '../limits/shared-counts.js';
 import { checkDirectory, checkFile } from '../mirror/check/check-directory.js';
 import {
@@ -23,7 +20,6 @@ import {
   type MirrorStatus,
   SyncState,
 } from '../mirror/status/mirror-state.js';
-import { buildServedSchema } from '../schema.js';
 import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
 import { POSITION_LOST, WebhookEntity } from '../webhooks/webhook.entity.js';
@@ -38,7 +34,6 @@ import {
   withDatabase,
   withProgress,
 } from './context.js';
-import { fixFor } from './remedies.js';
 import { expiresSoon } from './service-accounts.js';
 
 /** Checks the settings, and a token or everything that they name. */
@@ -75,6 +70,105 @@ const SIGNS = {
   ok: ['green', 'ok      '],
 } as const;
 
+const MAY_READ =
+  'Let the account read them. For slapd: access to * by dn.exact="DIRECTORY_BIND_DN" read by * break (docs/ldap.md)';
+const IF_THEY_EXIST = MAY_READ.replace('Let', 'If they exist, let');
+const WITH_TLS = 'Set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://';
+
+/** What to do about a finding, by what was checked, and by a code of the system, of TLS, LDAP or SQL. The first that fits counts. */
+const FIXES: readonly (readonly [what: RegExp, cause: RegExp, fix: string])[] = [
+  [
+    /^directory server/,
+    /StartTlsRefused/,
+    'Give the server a certificate, or, if it has one for ldaps, set a DIRECTORY_URL that begins with ldaps:// without DIRECTORY_STARTTLS',
+  ],
+  [
+    /^directory server/,
+    /LdapClosed/,
+    'The port may be for ldaps (636): set a DIRECTORY_URL that begins with ldaps://, or the port of ldap (389)',
+  ],
+  [
+    /^directory server/,
+    /ECONNRESET|ERR_SSL|LdapProtocol/,
+    'The port may be for LDAP without TLS, or of another protocol: correct DIRECTORY_URL and DIRECTORY_STARTTLS',
+  ],
+  [
+    /./,
+    /UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_/,
+    'Set AUTHORITIES to the certificate (PEM) of the authority that signed that of the server',
+  ],
+  [/./, /ENOTFOUND|EAI_AGAIN/, 'Correct the host name in ADDRESS, or the name servers of this machine'],
+  [
+    /./,
+    /ECONNREFUSED/,
+    'Start the SERVER, or correct the port in ADDRESS: nothing accepts connections there',
+  ],
+  [
+    /./,
+    /UNREACH|ETIMEDOUT|LdapTimeout/,
+    'Check the address in ADDRESS, the network, and the firewalls on the way to the server',
+  ],
+  [/./, /CERT_/, 'Renew the certificate of the server, or set ADDRESS to a name that it has'],
+  [
+    /./,
+    /(?:size|time|admin)LimitExceeded/,
+    'Set the limit of the account as the message says, and run check again: docs/ldap.md',
+  ],
+  [/./, /insufficientAccessRights/, MAY_READ],
+  [/./, /invalidCredentials/, 'Correct DIRECTORY_BIND_DN or DIRECTORY_BIND_PASSWORD'],
+  [/./, /strongerAuth|confidentiality/, WITH_TLS],
+  [/^directory password/, /./, WITH_TLS],
+  [/./, /NONE/, `Choose them by bases and filter of the model file (docs/model.md). ${IF_THEY_EXIST}`],
+  [
+    /^directory (?:account|file)|^users|^groups/,
+    /inappropriate|unwilling/,
+    'Set DIRECTORY_BIND_DN and DIRECTORY_BIND_PASSWORD',
+  ],
+  [
+    /^directory bases/,
+    /./,
+    `Set DIRECTORY_BASE_DN, and the bases of the model file, to existing entries. ${IF_THEY_EXIST}`,
+  ],
+  [
+    /^database/,
+    /./,
+    'Set DATABASE_URL to a running server, a separate database, and a role that owns it: docs/install.md',
+  ],
+  [
+    /^reader endpoint/,
+    /./,
+    'Let DATABASE_READ_URL lead to a standby of the server of DATABASE_URL, or remove it',
+  ],
+  [/^service accounts/, /./, 'Extend it: `./directory service-account update ID --expires 90d`'],
+  [
+    /^introspection/,
+    /./,
+    'Set AUTH_INTROSPECTION_CLIENT_ID and its secret to those of a client that may introspect',
+  ],
+  [/^token|^identity|^encryption/, /./, 'Correct the settings AUTH_*: docs/identity-providers.md'],
+  [/^webhook/, /./, 'Correct the receiver: docs/clients.md describes what it answers, and how it continues'],
+  [
+    /^settings|^Redis/,
+    /./,
+    'Correct the variable, its line in .env, or the file that it names: docs/settings.md, docs/model.md',
+  ],
+  [/./, /./, 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the model file'],
+];
+
+/** The settings of the address of a server, and of the authorities of its certificate. */
+const SERVERS: Readonly<Record<string, readonly [address: string, authorities: string]>> = {
+  'identity provider': ['AUTH_URL', 'AUTH_CA_FILE'],
+  introspection: ['AUTH_INTROSPECTION_URL', 'AUTH_CA_FILE'],
+  database: ['DATABASE_URL', 'sslrootcert in DATABASE_URL'],
+};
+
+/** What an operator does about a finding. */
+export function fixFor({ what, cause = 'none' }: Finding): string {
+  const [, , fix = ''] = FIXES.find(([whats, causes]) => whats.test(what) && causes.test(cause)) ?? [];
+  const [address, authorities] = SERVERS[what] ?? ['DIRECTORY_URL', 'DIRECTORY_CA_FILE'];
+  return fix.replace('ADDRESS', address).replace('AUTHORITIES', authorities).replace('SERVER', what);
+}
+
 /** Problems are first, and last what only describes: the settings that differ from their defaults. */
 function toText(findings: readonly Reported[], sum: Record<Finding['result'], number>): string {
   const parts = [`${sum.ok} ok`, counted(sum.warning, 'warning'), counted(sum.problem, 'problem')];
@@ -105,7 +199,6 @@ function shownText(what: string, text: string): string {
 /** What is checked, in this order, and what the progress says meanwhile. */
 const CHECKS: readonly (readonly [string, (config: Config, show: Show) => Promise<Finding[]>])[] = [
   ['Checking the directory', checkSource],
-  ['Checking the trusted documents', checkDocuments],
   ['Checking the database', checkDatabase],
   ['Checking Redis', checkRedis],
   ['Checking the identity provider', checkIssuer],
@@ -139,31 +232,16 @@ async function checkSource({ directory }: Config, show: Show): Promise<Finding[]
     : [problem('directory file', `it cannot be read: ${source.file}`)];
 }
 
-/** Validates the documents of TRUSTED_DOCUMENTS, as a start does. */
-async function checkDocuments(config: Config): Promise<Finding[]> {
-  if (config.trustedDocuments === null) return [];
-  const schema = await buildServedSchema(config);
-  const what = 'trusted documents';
-  const problems = configProblems(() => {
-    new TrustedDocuments(config).check(schema);
-  });
-  return problems.length > 0
-    ? problems.map((each) => problem(what, each))
-    : [ok(what, String(config.trustedDocuments.documents.size))];
-}
-
 /** Checks the database, and changes nothing in it: the service creates and migrates the tables. */
 export async function checkDatabase(config: Config): Promise<Finding[]> {
   const { embedded } = config.database;
   if (isMissing(config)) return [ok('database', `none yet: the first start creates it in ${embedded ?? ''}`)];
-  const risk = unencryptedPassword(config.database);
-  const risks = risk === null ? [] : [warning('database password', risk)];
   try {
     const work = (dataSource: DirectoryDataSource) => checkOpenDatabase(config, dataSource);
-    return [...(await withDatabase(config, work, { migrates: false })), ...risks];
+    return await withDatabase(config, work, { migrates: false });
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    return [problem('database', text, codeOf(error)), ...risks];
+    return [problem('database', text, codeOf(error))];
   }
 }
 
@@ -260,12 +338,9 @@ async function checkRedis({ redis }: Config): Promise<Finding[]> {
   return [warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`)];
 }
 
-async function checkIssuer({ auth, scopes }: Config): Promise<Finding[]> {
+async function checkIssuer({ auth }: Config): Promise<Finding[]> {
   const { issuer: url, introspection } = auth;
-  if (url === null) {
-    const problems = configProblems(() => readClients(auth.embeddedClients, scopes));
-    return problems.map((each) => problem('clients of the embedded identity provider', each));
-  }
+  if (url === null) return [];
   const issuer = new ExternalIssuer(url, auth);
   const keys = await checkBy('identity provider', url, () => issuer.fetchKeys());
   return [

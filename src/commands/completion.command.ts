@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { readConfig } from '../config/config.js';
 import { loadEnvironmentFile } from '../config/environment-file.js';
 import { dataDirectoryOf } from '../config/settings/database.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { addExamples } from './definitions.js';
 
 // The script of the library evaluates what was typed. This one passes it on as arguments.
@@ -45,19 +46,22 @@ export function addCompletionCommand(program: Command): void {
 function completeIds(program: Command, library: RootCommand): void {
   let ids: readonly string[] = [];
   program.hook('preAction', async (_, command) => {
-    if (command.name() === 'complete') ids = await listIds(command.args[0] ?? '').catch(() => []);
+    const [subject = ''] = command.args;
+    if (command.name() === 'complete' && ['service-account', 'webhook'].includes(subject))
+      ids = await listIds(subject).catch(() => []);
   });
   for (const command of library.commands.values()) {
     const id = command.arguments.get('id');
-    if (id === undefined) continue;
-    id.handler = (complete) => {
-      for (const each of ids) complete(each, '');
-    };
+    if (id !== undefined)
+      id.handler = (complete) => {
+        ids.forEach((each) => {
+          complete(each, '');
+        });
+      };
   }
 }
 
 async function listIds(subject: string): Promise<readonly string[]> {
-  if (subject !== 'service-account' && subject !== 'webhook') return [];
   loadEnvironmentFile();
   const config = readConfig();
   if (subject === 'webhook') return config.webhooks.map(({ id }) => id);
@@ -65,13 +69,7 @@ async function listIds(subject: string): Promise<readonly string[]> {
   // No server is started for a key that is pressed.
   if (embedded !== null && !existsSync(join(dataDirectoryOf(embedded), 'postmaster.pid'))) return [];
   const { withDatabase } = await import('./context.js');
-  const rows = await withDatabase(
-    config,
-    (dataSource) =>
-      dataSource.query<{ id: string }[]>(
-        'select id from service_accounts where revoked_at is null order by id',
-      ),
-    { migrates: false },
-  );
-  return rows.map(({ id }) => id);
+  const query = 'select id from service_accounts where revoked_at is null order by id';
+  const work = (database: DirectoryDataSource) => database.query<{ id: string }[]>(query);
+  return (await withDatabase(config, work, { migrates: false })).map(({ id }) => id);
 }

@@ -9,7 +9,7 @@ import { dataDirectoryOf, nameDatabase } from '../config/settings/database.js';
 import { DirectoryDataSource } from '../database/connections/data-source.js';
 import { DatabaseStartError } from '../database/statements/database-error.js';
 import { ENTITIES } from '../entities.js';
-import { AS_JSON } from '../failure.js';
+import { AS_JSON } from '../process.js';
 import { NestLog } from '../monitoring/log.js';
 import { recognize } from '../sources/ldap/ldap-servers.js';
 
@@ -33,6 +33,11 @@ export function linesOf(rows: readonly (readonly string[])[]): string[] {
 /** Prints the result of a command. */
 export function print(result: object, describe: () => string): void {
   console.log(AS_JSON ? JSON.stringify(result) : describe());
+}
+
+/** Prints a result as a table with a head, or that it is empty. */
+export function printTable(result: object, rows: readonly (readonly string[])[], none: string): void {
+  print(result, () => (rows.length === 1 ? none : linesOf(rows).join('\n')));
 }
 
 /** Prints the result of a command that has written to the database, and which database that is. */

@@ -1,7 +1,7 @@
 import { configFor, readConfig, readConfigWithoutModel } from '../config/config.js';
 import { describeModel } from '../config/model/describe-model.js';
 import { modelJsonSchema } from '../config/model/model.schema.js';
-import { AS_JSON } from '../failure.js';
+import { AS_JSON } from '../process.js';
 import { entriesRead, readKind, withProgress } from './context.js';
 import { suggestFor } from './suggest/suggest-model.js';
 
@@ -26,7 +26,7 @@ async function proposeModel() {
     const progress = (entries: number) => {
       show(`Reading a part of the directory: ${entriesRead(entries)}`);
     };
-    return suggestFor(directory, progress, new AbortController().signal);
+    return suggestFor(directory, progress);
   });
   return { file: null, model };
 }

@@ -12,7 +12,7 @@ import {
   type GraphQLSchema,
 } from 'graphql';
 import { ConfigError, readConfig } from '../config/config.js';
-import { AS_JSON, EXIT_FAILED, EXIT_WRONG_USE, printErrors } from '../failure.js';
+import { AS_JSON, EXIT_FAILED, EXIT_WRONG_USE, printErrors } from '../process.js';
 import { buildSdl } from '../schema.js';
 
 interface SchemaOptions {

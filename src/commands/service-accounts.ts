@@ -1,7 +1,7 @@
 import { knownScopes } from '../auth/principal.js';
 import { BadUserInputError, NotFoundError } from '../common/errors.js';
 import { type Config, readConfig } from '../config/config.js';
-import { AS_JSON } from '../failure.js';
+import { AS_JSON } from '../process.js';
 import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import {
   type AccountChanges,
@@ -9,7 +9,7 @@ import {
   type IssuedToken,
   ServiceAccountsService,
 } from '../service-accounts/service-accounts.service.js';
-import { linesOf, paint, print, printWritten, withDatabase } from './context.js';
+import { linesOf, paint, print, printTable, printWritten, withDatabase } from './context.js';
 
 /** Days before its expiry from which an account is marked. */
 const NOTICE_DAYS = 14;
@@ -88,14 +88,19 @@ export async function listAccounts(): Promise<void> {
   const end = ({ expiresAt }: DescribedAccount) => expiresAt?.getTime() ?? Number.MAX_VALUE;
   const accounts = (await describeAccounts()).sort((left, right) => end(left) - end(right));
   const dayOf = (time: Date | null) => time?.toISOString().slice(0, 10) ?? 'never';
-  const rows = accounts.map(({ id, expiresAt, lastUsedAt, tokens, scopes, groups, ...about }) => [
-    ...[id, dayOf(expiresAt), dayOf(lastUsedAt), String(tokens), scopes.join(' ')],
-    ...[groups?.join(', ') ?? 'all', about.name, about.contact ?? 'none', about.purpose ?? 'none'],
+  const rows = accounts.map(({ id, expiresAt, lastUsedAt, scopes, groups, name, contact }) => [
+    ...[
+      id,
+      dayOf(expiresAt),
+      dayOf(lastUsedAt),
+      scopes.join(' '),
+      groups?.join(', ') ?? 'all',
+      name,
+      contact ?? 'none',
+    ],
   ]);
-  const head = ['ID', 'ENDS', 'LAST USED', 'TOKENS', 'SCOPES', 'GROUPS', 'NAME', 'CONTACT', 'PURPOSE'];
-  print(accounts, () =>
-    rows.length === 0 ? 'There is no service account.' : linesOf([head, ...rows]).join('\n'),
-  );
+  const head = ['ID', 'ENDS', 'LAST USED', 'SCOPES', 'GROUPS', 'NAME', 'CONTACT'];
+  printTable(accounts, [head, ...rows], 'There is no service account.');
   const ending = accounts.filter(({ expiresSoon: isEnding }) => isEnding).map(({ id }) => id);
   if (ending.length === 0 || AS_JSON) return;
   const warning = `! Within ${NOTICE_DAYS} days, or already, these end: ${ending.join(', ')}`;
@@ -106,20 +111,14 @@ export async function listAccounts(): Promise<void> {
 export async function showAccount(id: string): Promise<void> {
   const account = (await describeAccounts()).find((each) => each.id === id);
   if (account === undefined) throw new NotFoundError(`There is no service account «${id}»`, 'id');
-  const { name, description, contact, purpose, groups, createdAt, lastUsedAt, expiresAt } = account;
+  const shown = (key: string, value: unknown) => {
+    if (value instanceof Date) return value.toISOString();
+    if (Array.isArray(value)) return value.join(' ');
+    if (value === null) return key === 'groups' ? 'all' : 'none';
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  };
   print(account, () =>
-    linesOf([
-      ['name', name],
-      ['description', description ?? 'none'],
-      ['contact', contact ?? 'none'],
-      ['purpose', purpose ?? 'none'],
-      ['scopes', account.scopes.join(' ')],
-      ['groups', groups?.join(', ') ?? 'all'],
-      ['tokens', String(account.tokens)],
-      ['created', createdAt.toISOString()],
-      ['last used', lastUsedAt?.toISOString() ?? 'never'],
-      ['ends', expiresAt?.toISOString() ?? 'never'],
-    ]).join('\n'),
+    linesOf(Object.entries(account).map(([key, value]) => [key, shown(key, value)])).join('\n'),
   );
 }
 

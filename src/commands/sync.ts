@@ -7,7 +7,7 @@ import { embeddedAddressOf } from '../config/settings/database.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Revisions } from '../database/revisions.js';
 import { databaseError } from '../database/statements/database-error.js';
-import { AS_JSON, EXIT_FAILED, printErrors } from '../failure.js';
+import { AS_JSON, EXIT_FAILED, printErrors } from '../process.js';
 import { changesNothing, type RevisionOutcome } from '../mirror/revision/write-revision.js';
 import { Session } from '../mirror/leadership.js';
 import { isOfDirectory, type RunOptions, summarize, Synchronizer } from '../mirror/synchronizer.js';

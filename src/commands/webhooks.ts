@@ -1,7 +1,7 @@
 import { readConfig } from '../config/config.js';
 import { WebhookEntity } from '../webhooks/webhook.entity.js';
 import { enableWebhook } from '../webhooks/webhook-state.js';
-import { linesOf, print, printWritten, withDatabase } from './context.js';
+import { printTable, printWritten, withDatabase } from './context.js';
 
 export async function listWebhooks(): Promise<void> {
   const config = readConfig();
@@ -13,11 +13,8 @@ export async function listWebhooks(): Promise<void> {
     return { id, origin: new URL(url).origin, state: stateOf(found), attempts, failedSeconds, failure };
   });
   const rows = webhooks.map(({ id, origin, state, failure }) => [id, state, origin, failure ?? '']);
-  print(webhooks, () =>
-    rows.length === 0
-      ? 'There is no webhook: DIRECTORY_WEBHOOKS names the file.'
-      : linesOf([['ID', 'STATE', 'RECEIVER', 'LAST FAILURE'], ...rows]).join('\n'),
-  );
+  const head = ['ID', 'STATE', 'RECEIVER', 'LAST FAILURE'];
+  printTable(webhooks, [head, ...rows], 'There is no webhook: DIRECTORY_WEBHOOKS names the file.');
 }
 
 /** `new`: nothing was sent yet. */

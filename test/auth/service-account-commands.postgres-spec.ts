@@ -41,7 +41,9 @@ describe('directory service-account', () => {
     const shown = await run('service-account', 'show', 'library');
     expect([shown.code, shown.stdout]).toEqual([
       0,
-      expect.stringMatching(/^name {9}Library\n[^]*\nscopes {7}read directory\ngroups {7}all\ntokens {7}1\n/),
+      expect.stringMatching(
+        /^id {11}library\nname {9}Library\n[^]*\nscopes {7}read directory\n[^]*\ngroups {7}all\ntokens {7}1\n/,
+      ),
     ]);
     const listed = JSON.parse((await run('service-account', 'list', '--json')).stdout) as object[];
     expect(JSON.parse((await run('service-account', 'show', 'library', '--json')).stdout)).toEqual(listed[0]);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { type Environment, readConfig } from '../../src/config/config.js';
-import { fixFor } from '../../src/commands/remedies.js';
+import { fixFor } from '../../src/commands/check.js';
 import type { Finding } from '../../src/common/finding.js';
 import { checkDirectory } from '../../src/mirror/check/check-directory.js';
 import { modelSetting } from '../support/builders/model-file.js';

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 const INTRODUCTION = `# Commands
 
 \`./directory COMMAND\` in a checkout and in the image, or \`directory COMMAND\` after \`npm link\`. [operations.md](operations.md#commands) has
-their output as JSON. \`npm run commands\` writes this page from \`--help\`.`;
+their output as JSON. \`npm run commands\` writes this page from \`--help\`. Each command has \`--help\`, and, except \`completion\`, \`--json\`,
+which prints the result, or an error, as JSON.`;
 
 /** The commands and subcommands in a text of help. */
 export function commandsIn(help) {
@@ -15,12 +16,24 @@ export function commandsIn(help) {
   return names.filter((name) => name !== 'help');
 }
 
-/** @param helps the text of help by the command line */
+/**
+ * Each command as it is, without what all have: the heading has its name, and the introduction its general options.
+ * @param helps the text of help by the command line
+ */
 export function formatCommandsPage(helps) {
-  const sections = Object.entries(helps).map(([name, help]) => {
-    return `## ${name}\n\n\`\`\`text\n${help.trimEnd()}\n\`\`\``;
-  });
-  return `${[INTRODUCTION, ...sections].join('\n\n')}\n`;
+  const sections = new Map();
+  for (const [name, help] of Object.entries(helps)) {
+    const heading = name.split(' ').slice(0, 2).join(' ');
+    const text = help
+      .replace(/^ +(?:-h, --help|--json) .*\n/gm, '')
+      .replace(/Options:\n(?:\n|$)/, '')
+      .trimEnd();
+    sections.set(heading, [...(sections.get(heading) ?? []), text.replace(/\n\n(?=[a-z])/, '\n')]);
+  }
+  const formatted = [...sections].map(
+    ([heading, texts]) => `## ${heading}\n\n\`\`\`text\n${texts.join('\n\n')}\n\`\`\``,
+  );
+  return `${[INTRODUCTION, ...formatted].join('\n\n')}\n`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

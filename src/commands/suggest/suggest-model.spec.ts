@@ -30,17 +30,13 @@ function dnOf(id: string): string {
 }
 
 function evidenceOf(people: readonly Entry[], groups: readonly Entry[] = []): Evidence {
-  const kinds = [
-    ...people.map(({ dn }) => [dn, 'person'] as const),
-    ...groups.map(({ dn }) => [dn, 'group'] as const),
-  ];
+  const keys = (entries: readonly Entry[]) => new Set(entries.map(({ dn }) => keyOfDn(dn)));
   return {
     server: 'openldap',
     baseDn: BASE_DN,
-    users: { entries: people, bases: ['ou=people'] },
-    groups: { entries: groups, bases: ['ou=groups'] },
+    users: { entries: people, keys: keys(people), bases: ['ou=people'] },
+    groups: { entries: groups, keys: keys(groups), bases: ['ou=groups'] },
     names: new Map(SPELLED.map((name) => [name.toLowerCase(), name])),
-    targets: new Map(kinds.map(([dn, kind]) => [keyOfDn(dn), kind])),
   };
 }
 
@@ -106,18 +102,23 @@ describe('a suggested model', () => {
       homephone: {
         attribute: 'homephone',
         type: 'String',
-        description: 'The homephone.',
+        description: 'The value of homephone.',
         access: 'personal',
       },
       manager: {
         attribute: 'manager',
         type: 'User',
-        description: 'The user that manager names.',
+        description: 'The value of manager.',
         reverse: 'reports',
       },
-      mobile: { attribute: 'mobile', type: 'String', description: 'The mobile.', access: 'contact' },
+      mobile: {
+        attribute: 'mobile',
+        type: 'String',
+        description: 'The value of mobile.',
+        access: 'personal',
+      },
     });
-    expect(Object.keys(scopes ?? {})).toEqual(['personal', 'contact']);
+    expect(Object.keys(scopes ?? {})).toEqual(['personal']);
   });
 
   it.each<[string, Attributes, object]>([

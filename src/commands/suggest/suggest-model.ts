@@ -1,9 +1,8 @@
 import { Document, isMap, visit } from 'yaml';
-import { counted } from '../../common/counted.js';
 import { ServiceError } from '../../common/errors.js';
 import type { FieldReader } from '../../common/field.js';
-import { buildMapping, labelOf, mappableFields } from '../../config/model/build-mapping.js';
-import { type DirectoryMapping, memberAttributesOf, type RoleMapping } from '../../config/model/mapping.js';
+import { buildMapping, mappableFields } from '../../config/model/build-mapping.js';
+import { memberAttributesOf, type DirectoryMapping, type RoleMapping } from '../../config/model/mapping.js';
 import {
   attribute as attributeName,
   type CustomField,
@@ -13,37 +12,39 @@ import { DEFAULT_PRESET, PRESET_NAMES } from '../../config/model/presets/presets
 import { isReserved } from '../../config/model/read-model.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
 import { LdapError } from '../../ldap/client/ldap-error.js';
+import { decodeUtf8 } from '../../ldap/entry.js';
 import { LdifError } from '../../ldap/ldif/ldif.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { Misfit, parseValue } from '../../mirror/map/entry-reader.js';
-import type { EntryKind } from '../../sources/directory.js';
-import {
-  countAttributes,
-  type Evidence,
-  filterOf,
-  type FoundAttribute,
-  isDnBelow,
-  type Progress,
-  readEvidence,
-  usualClasses,
-} from './evidence.js';
+import { type Evidence, filterOf, isDnBelow, type Progress, readEvidence } from './evidence.js';
 
 type Kind = 'users' | 'groups';
-type Found = ReadonlyMap<string, FoundAttribute>;
 
 /** The largest number of custom fields of a kind that a model may have. */
 const MOST_FIELDS = 100;
+/** The largest number of values of an attribute by which its type is guessed, and the longest value. */
+const MOST_VALUES = 1000;
+const LONGEST = 10_000;
+
+/** An attribute of the sampled entries. */
+interface Found {
+  /** See attributeKey. */
+  readonly key: string;
+  /** The name as the directory spells it, or the key. */
+  readonly name: string;
+  /** The number of entries that have the attribute. */
+  readonly count: number;
+  /** The values without surrounding white space, a bounded number of them. Null: some are not text. */
+  readonly values: readonly string[] | null;
+  readonly isMultiple: boolean;
+}
 
 /**
  * Reads a part of a directory, without its model, and proposes a model file.
  * @throws {ServiceError} when it cannot be read, or has neither users nor groups
  */
-export async function suggestFor(
-  directory: DirectoryConfig,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<string> {
-  const evidence = await readEvidence(directory, progress, signal).catch((error: unknown) => {
+export async function suggestFor(directory: DirectoryConfig, progress: Progress): Promise<string> {
+  const evidence = await readEvidence(directory, progress).catch((error: unknown) => {
     if (error instanceof LdapError || error instanceof LdifError)
       throw new ServiceError('SERVICE_UNAVAILABLE', `The directory cannot be read: ${error.message}`);
     throw error;
@@ -58,41 +59,32 @@ export async function suggestFor(
 
 /** Proposes a model file for a directory (pure). It contains names of attributes, and no value of an entry. */
 export function suggestModel(evidence: Evidence): string {
-  const { server } = evidence;
-  const preset = PRESET_NAMES.find((name) => name === server);
+  const preset = PRESET_NAMES.find((name) => name === evidence.server);
   // The presets know the usual attributes. Those of the kind of the server are the first.
   const usual = [preset ?? DEFAULT_PRESET, ...PRESET_NAMES].map((name) => buildMapping({ server: name }, ''));
-  const found = {
-    users: countAttributes(evidence.users.entries, evidence.names),
-    groups: countAttributes(evidence.groups.entries, evidence.names),
-  };
-  const roles = guessRoles(found.groups, usual);
+  const [users, groups] = [countAttributes(evidence, 'users'), countAttributes(evidence, 'groups')];
+  const roles = guessRoles(groups, usual);
   const takeName = nameTaker();
-  const entriesOf = (kind: Kind, ofRoles: readonly string[]) => {
-    const guessed = guessEntries(kind, found[kind], usual);
-    const own = ownAttributes(found[kind], guessed, ofRoles);
-    return { ...guessed, own: own.map((each) => guessField(kind, each, evidence, takeName)) };
-  };
-  const users = entriesOf('users', []);
-  const groups = entriesOf('groups', memberAttributesOf(roles));
-  const scopes = SCOPES.filter(([scope]) => users.own.some(([, { access }]) => access === scope));
-  const operational = (['uuid', 'createdAt', 'modifiedAt'] as const).map((key) => {
+  const identity = (['uuid', 'createdAt', 'modifiedAt'] as const).map((key) => {
     const candidates = usual.map((mapping) => mapping.users[key]);
-    return [key, mostUsed(candidates, found.users)] as const;
+    return [key, mostUsed(candidates, users)] as const;
   });
-  const ofRoles = Object.entries(roles).map(([role, forms]) => [role, written(forms)] as const);
+  const ofUsers = guessEntries('users', users, [], { evidence, usual, takeName });
   const document = new Document({
     ...(preset !== undefined && { server: preset }),
     // Attributes that are not found are left to the preset.
-    ...valuesOf(operational),
-    users: describeEntries('users', evidence, users),
+    ...valuesOf(identity),
+    users: ofUsers,
     groups: {
-      ...describeEntries('groups', evidence, groups),
-      ...valuesOf([...ofRoles, ['classes', oneOrList(usualClasses(evidence.groups.entries))]]),
+      ...guessEntries('groups', groups, memberAttributesOf(roles), { evidence, usual, takeName }),
+      ...valuesOf(Object.entries(roles).map(([role, forms]) => [role, written(forms)])),
     },
-    ...(scopes.length > 0 && { scopes: Object.fromEntries(scopes.map(([scope, text]) => [scope, text])) }),
+    ...(JSON.stringify(ofUsers).includes(`"access":"${PERSONAL}"`) && {
+      scopes: { [PERSONAL]: 'Personal data, phone numbers and addresses.' },
+    }),
   });
-  document.commentBefore = headOf(evidence);
+  document.commentBefore =
+    ' Check the types, remove fields that clients do not need, and set access and visibleTo where they need protection.';
   visit(document, {
     Collection: (_key, node) => {
       if (!isMap(node) || node.has('attribute')) node.flow = true;
@@ -101,15 +93,62 @@ export function suggestModel(evidence: Evidence): string {
   return document.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
-function describeEntries(
+/** Counts the attributes of entries, in the order of their keys. */
+function countAttributes({ names, ...evidence }: Evidence, kind: Kind): ReadonlyMap<string, Found> {
+  const { entries } = evidence[kind];
+  const keys = new Set(entries.flatMap((entry) => [...entry.attributes.keys()]));
+  return new Map(
+    [...keys].sort().map((key) => {
+      const having = entries.map((entry) => entry.bytes(key)).filter(({ length }) => length > 0);
+      const [type = key, ...options] = key.split(';');
+      const name = [names.get(type) ?? type, ...options].join(';');
+      const isMultiple = having.some(({ length }) => length > 1);
+      return [key, { key, name, count: having.length, values: textsOf(having.flat()), isMultiple }];
+    }),
+  );
+}
+
+function textsOf(values: readonly Buffer[]): string[] | null {
+  const texts = values.slice(0, MOST_VALUES).map((bytes) => decodeUtf8(bytes));
+  if (texts.some((text) => text === null || text.length > LONGEST || /[^\P{Cc}\t\r\n]/u.test(text)))
+    return null;
+  return texts.map((text) => text?.trim() ?? '').filter((text) => text !== '');
+}
+
+/** What guesses share. */
+interface Context {
+  readonly evidence: Evidence;
+  readonly usual: readonly DirectoryMapping[];
+  readonly takeName: TakeName;
+}
+
+/** Proposes the part of the model for users or groups. @param ofRoles the attributes that name members */
+function guessEntries(
   kind: Kind,
-  evidence: Evidence,
-  guessed: GuessedEntries & { own: OwnField[] },
+  found: ReadonlyMap<string, Found>,
+  ofRoles: readonly string[],
+  { evidence, usual, takeName }: Context,
 ): object {
   const { bases, entries } = evidence[kind];
-  const { id, name, builtIn, own } = guessed;
-  const fields = Object.fromEntries<unknown>([...builtIn, ...own]);
   if (entries.length === 0) return {};
+  const attributesOf = (name: string) =>
+    usual.flatMap(({ [kind]: { fields } }) => fields.find((field) => field.name === name)?.attributes ?? []);
+  const id = mostUsed(attributesOf('id'), found);
+  const name = present(attributesOf('name'), found).slice(0, 2);
+  const builtIn = mappableFields(kind).flatMap((field) => {
+    const attribute = mostUsed(attributesOf(field), found);
+    return attribute === null ? [] : [[field, attribute] as const];
+  });
+  const used = [id ?? '', ...name, ...builtIn.map(([, attribute]) => attribute), ...ofRoles];
+  const keys = new Set(used.map((each) => each.toLowerCase()));
+  const own = [...found.values()]
+    // Values with options, such as mail;lang-fr, are values of the attribute, too.
+    .filter(({ key }) => !keys.has(key) && !keys.has(key.replace(/;.*$/s, '')))
+    .filter(isUsable)
+    .sort((left, right) => right.count - left.count)
+    .slice(0, MOST_FIELDS)
+    .map((each) => guessField(kind, each, evidence, takeName));
+  const fields = Object.fromEntries<unknown>([...builtIn, ...own]);
   return valuesOf([
     ['base', oneOrList(bases)],
     ['filter', filterOf(kind === 'users' ? 'person' : 'group', entries)],
@@ -133,80 +172,28 @@ function written(forms: RoleMapping): unknown {
   return oneOrList(forms.map(({ attributes, by }) => ({ attribute: oneOrList(attributes), by })));
 }
 
-function headOf({ server, baseDn, users, groups }: Evidence): string {
-  const from = server === 'file' ? 'a file' : `a server of the kind ${server}`;
-  return [
-    ` A model of the directory below ${baseDn}, proposed from ${counted(users.entries.length, 'user')} and ${counted(groups.entries.length, 'group')} of ${from}.`,
-    ' Check the types, remove fields that clients do not need, and set access and visibleTo where they need protection.',
-    ' Then set DIRECTORY_MODEL to the file. `./directory check` reports how many entries and references it finds.',
-  ].join('\n');
-}
-
-/** The attributes of the identity and of built-in fields. Null: the entries have none of the usual ones. */
-interface GuessedEntries {
-  readonly id: string | null;
-  readonly name: readonly string[];
-  readonly builtIn: readonly (readonly [field: string, attribute: string])[];
-}
-
-/** Guesses what the attributes of users or groups mean. */
-function guessEntries(kind: Kind, found: Found, usual: readonly DirectoryMapping[]): GuessedEntries {
-  const attributesOf = (name: string) =>
-    usual.flatMap(({ [kind]: { fields } }) => fields.find((field) => field.name === name)?.attributes ?? []);
-  const builtIn = mappableFields(kind).flatMap((field) => {
-    const attribute = mostUsed(attributesOf(field), found);
-    return attribute === null ? [] : [[field, attribute] as const];
-  });
-  return {
-    id: mostUsed(attributesOf('id'), found),
-    name: present(attributesOf('name'), found).slice(0, 2),
-    builtIn,
-  };
-}
-
 /** The attributes that the entries have, each once. */
-function present(attributes: readonly string[], found: Found): string[] {
+function present(attributes: readonly string[], found: ReadonlyMap<string, Found>): string[] {
   return [...new Set(attributes)].filter((attribute) => found.has(attribute.toLowerCase()));
 }
 
 /** The candidate that most entries have; of several, the first. */
-function mostUsed(candidates: readonly string[], found: Found): string | null {
+function mostUsed(candidates: readonly string[], found: ReadonlyMap<string, Found>): string | null {
   const countOf = (name: string) => found.get(name.toLowerCase())?.count ?? 0;
   const [best] = present(candidates, found).sort((left, right) => countOf(right) - countOf(left));
   return best ?? null;
 }
 
 /** Recognizes the attributes of groups that name members, admins and owners. */
-function guessRoles(found: Found, usual: readonly DirectoryMapping[]) {
+function guessRoles(found: ReadonlyMap<string, Found>, usual: readonly DirectoryMapping[]) {
   const named = (role: 'members' | 'admins' | 'owners'): RoleMapping => {
-    const forms = usual.flatMap(({ groups }) => groups[role]);
-    const attributes = present(
-      forms.flatMap((form) => form.attributes),
-      found,
-    );
+    const known = usual.flatMap(({ groups }) => groups[role].flatMap((form) => form.attributes));
+    const attributes = present(known, found);
     return attributes.length === 0 ? [] : [{ attributes, by: 'dn' }];
   };
   // The members of posixGroup (RFC 2307).
   const byId: RoleMapping = found.has('memberuid') ? [{ attributes: ['memberUid'], by: 'id' }] : [];
   return { members: [...named('members'), ...byId], admins: named('admins'), owners: named('owners') };
-}
-
-/** The attributes for fields of their own: those that the identity, built-in fields and roles do not use. Those in most entries are first. */
-function ownAttributes(
-  found: Found,
-  { id, name, builtIn }: GuessedEntries,
-  ofRoles: readonly string[],
-): FoundAttribute[] {
-  const used = [id ?? '', ...name, ...builtIn.map(([, attribute]) => attribute), ...ofRoles];
-  const keys = new Set(used.map((each) => each.toLowerCase()));
-  return (
-    [...found.values()]
-      // Values with options, such as mail;lang-fr, are values of the attribute, too.
-      .filter(({ key }) => !keys.has(key) && !keys.has(key.replace(/;.*$/s, '')))
-      .filter(isUsable)
-      .sort((left, right) => right.count - left.count)
-      .slice(0, MOST_FIELDS)
-  );
 }
 
 /** A type, its reader, and the form of values that are of the type and not of a text that looks like it. */
@@ -218,59 +205,30 @@ const TYPES: readonly (readonly [ValueType, FieldReader, RegExp])[] = [
   ['Float', 'number', /^-?(?:0|[1-9]\d*)\.\d+$/],
   ['URL', 'url', /^[a-z][a-z0-9+.-]*:\/\/\S/i],
 ];
-
 /** Attributes whose values consist of digits and are no numbers. */
 const DIGITS = /phone|mobile|pager|fax|facsimile|postal|zip|isdn|x121|barcode|cardnumber|serial/;
 
 /** Guesses the type of one value by all sampled values. */
-function guessType({ key, values: found }: FoundAttribute, evidence: Evidence): ValueType {
+function guessType({ key, values: found }: Found, { baseDn, users, groups }: Evidence): ValueType {
   const values = found ?? [];
-  const kinds = values.map((value) => kindOfTarget(value, evidence)).filter((kind) => kind !== null);
-  const isReference = kinds.length > 0 && kinds.length >= values.length / 2;
-  if (isReference && new Set(kinds).size === 1) return kinds[0] === 'person' ? 'User' : 'Group';
+  const isIn = ({ bases }: Evidence['users'], value: string) =>
+    bases.some((base) => base !== '' && isDnBelow(value, `${base},${baseDn}`));
+  // Sampled entries, and those in the containers of only one kind.
+  const kindOf = (value: string) => {
+    if (!isDnBelow(value, baseDn)) return null;
+    const [isUser, isGroup] = [users.keys.has(keyOfDn(value)), groups.keys.has(keyOfDn(value))];
+    if (isUser || isGroup) return isUser ? 'User' : 'Group';
+    const isBelowUsers = isIn(users, value);
+    return isBelowUsers === isIn(groups, value) ? null : isBelowUsers ? 'User' : 'Group';
+  };
+  const kinds = values.map(kindOf).filter((kind) => kind !== null);
+  const [first] = kinds;
+  if (first !== undefined && kinds.length * 2 >= values.length && new Set(kinds).size === 1) return first;
   const fitting = TYPES.find(([, reader, form]) =>
     values.every((value) => form.test(value) && !(parseValue({ reader }, value) instanceof Misfit)),
   );
   return DIGITS.test(key) ? 'String' : (fitting?.[0] ?? 'String');
 }
-
-/** What a DN names: a sampled entry, or one in the containers of only one kind. Null: something else. */
-function kindOfTarget(value: string, { baseDn, targets, users, groups }: Evidence): EntryKind | null {
-  if (!isDnBelow(value, baseDn)) return null;
-  const isIn = ({ bases }: Evidence['users']) =>
-    bases.some((base) => base !== '' && isDnBelow(value, `${base},${baseDn}`));
-  const ofContainer = isIn(users) ? 'person' : 'group';
-  return targets.get(keyOfDn(value)) ?? (isIn(users) === isIn(groups) ? null : ofContainer);
-}
-
-/** Scopes for values that not every reader of the directory needs, and the attributes in lower case. */
-const SCOPES: readonly (readonly [name: string, description: string, attributes: RegExp])[] = [
-  [
-    'personal',
-    'Personal data, such as private addresses and dates of birth.',
-    /birth|gender|^sex$|salutation|national|citizen|religion|marital|social|^ssn|ahv|iban|bank|salary|tax|^home(?!directory)|private|license|passport|health|emergency|guardian/,
-  ],
-  [
-    'contact',
-    'Phone numbers and addresses.',
-    /phone|mobile|pager|fax|facsimile|postal|^street|^l$|^st$|zip|city|address|mail|isdn|messenger|jabber|skype|x121/,
-  ],
-];
-
-/** Names of fields for attributes whose names are abbreviations. */
-const WORDS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    ...{ l: 'city', st: 'state', c: 'countryCode', co: 'country', o: 'organization' },
-    ...{ ou: 'organizationalUnit', cn: 'commonName', sn: 'surname' },
-  }),
-);
-/** Names for the other side of references. Default: the name of the field and Of. */
-const REVERSES: ReadonlyMap<string, string> = new Map([
-  ['manager', 'reports'],
-  ['secretary', 'assists'],
-  ['assistant', 'assists'],
-]);
-
 /** Attributes that servers maintain, in lower case. */
 const OPERATIONAL: ReadonlySet<string> = new Set(
   [
@@ -299,7 +257,7 @@ const CREDENTIAL = /^(?:\{[\w./-]{2,}\}\S|\$[\w-]{1,12}\$|-----BEGIN|ssh-|ecdsa-
 const DIGEST = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{128})$/i;
 
 /** Whether an attribute is the value of a field: the model accepts its name, and it is neither maintained by the server, binary, nor a credential. */
-function isUsable({ key, name, values }: FoundAttribute): boolean {
+function isUsable({ key, name, values }: Found): boolean {
   const [type = key] = key.split(';');
   if (OPERATIONAL.has(type) || MAINTAINED.test(type) || SENSITIVE.test(type)) return false;
   if (!attributeName.safeParse(name).success || values === null || values.length === 0) return false;
@@ -320,36 +278,33 @@ function nameTaker(): TakeName {
   };
 }
 
-type OwnField = [name: string, field: CustomField];
+/** A scope for values that not every reader of the directory needs, and the attributes in lower case. */
+const PERSONAL = 'personal';
+const OF_PERSONS =
+  /birth|gender|^sex$|salutation|national|citizen|religion|marital|social|^ssn|ahv|iban|bank|salary|tax|^home(?!directory)|private|license|passport|health|emergency|guardian|phone|mobile|pager|fax|facsimile|postal|^street|^l$|^st$|zip|city|address|mail|isdn|messenger|jabber|skype|x121/;
 
 /** Proposes a field for an attribute. */
-function guessField(kind: Kind, found: FoundAttribute, evidence: Evidence, takeName: TakeName): OwnField {
+function guessField(kind: Kind, found: Found, evidence: Evidence, takeName: TakeName): [string, CustomField] {
   const { key, name, isMultiple } = found;
   const type = guessType(found, evidence);
-  const wanted = nameOf(found);
+  const wanted = nameOf(name);
+  const reverse = key === 'manager' ? 'reports' : `${wanted}Of`;
   const field = takeName(kind, wanted);
-  const access = kind === 'users' ? SCOPES.find(([, , attributes]) => attributes.test(key))?.[0] : undefined;
-  const isReference = type === 'User' || type === 'Group';
-  const target = `${type.toLowerCase()}${isMultiple ? 's' : ''} that ${name} names`;
-  const values = isMultiple ? `values of ${name}` : labelOf(wanted);
   return [
     field,
     {
       attribute: name,
       type: isMultiple ? `[${type}!]!` : type,
-      description: `${isMultiple ? 'All' : 'The'} ${isReference ? target : values}.`,
-      ...(access !== undefined && { access }),
-      ...(isReference && {
-        reverse: takeName(type === 'User' ? 'users' : 'groups', REVERSES.get(key) ?? `${wanted}Of`),
-      }),
+      description: `The value of ${name}.`,
+      ...(kind === 'users' && OF_PERSONS.test(key) && { access: PERSONAL }),
+      ...(type === 'User' && { reverse: takeName('users', reverse) }),
+      ...(type === 'Group' && { reverse: takeName('groups', reverse) }),
     },
   ];
 }
 
 /** The name of a field: letters, digits and `_`, with a small letter first. */
-function nameOf({ key, name }: FoundAttribute): string {
-  const known = WORDS.get(key);
-  if (known !== undefined) return known;
+function nameOf(name: string): string {
   const joined = name.replace(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) =>
     (next ?? '').toUpperCase(),
   );

@@ -1,7 +1,9 @@
 import { styleText } from 'node:util';
 import { ServiceError } from './common/errors.js';
-import { ConfigError } from './config/config.js';
+import { type Config, ConfigError, configProblems, readConfig } from './config/config.js';
+import { loadEnvironmentFile } from './config/environment-file.js';
 import { DatabaseStartError } from './database/statements/database-error.js';
+import { readClients } from './identity-provider/clients.js';
 
 /** Exit codes of every command. 0: done; 1: failed; 2: wrong use; otherwise 128 and the number of the signal that ended it, such as 130. */
 export const EXIT_FAILED = 1;
@@ -11,8 +13,14 @@ export const EXIT_CLOSED_PIPE = 128 + 13;
 /** Whether the command line asks for JSON, also that of the process that has started this one. It is known before it is parsed. */
 export const AS_JSON = process.argv.includes('--json');
 
+/** What errors of files, and of addresses to listen on, can have. */
+interface SystemError extends NodeJS.ErrnoException {
+  readonly port?: number | string;
+  readonly address?: string;
+}
+
 /** The reason why a process cannot continue. */
-interface StartFailure {
+interface Failure {
   /** A code from docs/operations.md or docs/http.md. */
   readonly code: string;
   /** One line for each problem. */
@@ -38,7 +46,7 @@ export function explain(error: unknown): number {
 }
 
 /** Prints an error for programs. */
-export function printFailure({ code, problems }: Pick<StartFailure, 'code' | 'problems'>): void {
+export function printFailure({ code, problems }: Pick<Failure, 'code' | 'problems'>): void {
   console.log(JSON.stringify({ error: { code, message: problems.join('\n'), problems } }));
 }
 
@@ -47,7 +55,7 @@ export function endOnFaults(): void {
   process.on('uncaughtException', (error) => process.exit(explain(error)));
 }
 
-function describeFailure(error: unknown): StartFailure {
+function describeFailure(error: unknown): Failure {
   if (error instanceof ConfigError) {
     const remedy = 'Correct the environment, .env, or the files that they name: docs/settings.md';
     return { code: 'WRONG_SETTINGS', problems: error.problems, remedy, exitCode: EXIT_WRONG_USE };
@@ -58,26 +66,39 @@ function describeFailure(error: unknown): StartFailure {
     return { code: error.code, problems: [error.message], exitCode };
   }
   if (!(error instanceof Error)) return failed('INTERNAL_SERVER_ERROR', String(error));
-  return describeSystemError(error) ?? failed('INTERNAL_SERVER_ERROR', error.stack ?? error.message);
+  const { code, path, port = '', address = '' }: SystemError = error;
+  if (code !== undefined && path !== undefined) return failed('FILE_UNUSABLE', error.message);
+  if (code === 'EADDRINUSE')
+    return failed('ADDRESS_UNUSABLE', `The port ${port} is in use`, 'Stop what listens there, or set PORT');
+  if (code === 'EADDRNOTAVAIL' || code === 'EACCES')
+    return failed('ADDRESS_UNUSABLE', `Nothing can listen on ${address}:${port}`, 'Correct HOST and PORT');
+  return failed('INTERNAL_SERVER_ERROR', error.stack ?? error.message);
 }
 
-/** Describes an error of a file or of an address to listen on. Returns null for other errors. */
-function describeSystemError(
-  error: NodeJS.ErrnoException & { port?: number; address?: string },
-): StartFailure | null {
-  const { code, port = '', address = '', path, message } = error;
-  if (code !== undefined && path !== undefined) return failed('FILE_UNUSABLE', message);
-  switch (code) {
-    case 'EADDRINUSE':
-      return failed('ADDRESS_UNUSABLE', `The port ${port} is in use`, 'Stop what listens there, or set PORT');
-    case 'EADDRNOTAVAIL':
-    case 'EACCES':
-      return failed('ADDRESS_UNUSABLE', `Nothing can listen on ${address}:${port}`, 'Correct HOST and PORT');
-    default:
-      return null;
-  }
-}
-
-function failed(code: string, problem: string, remedy?: string): StartFailure {
+function failed(code: string, problem: string, remedy?: string): Failure {
   return { code, problems: [problem], ...(remedy !== undefined && { remedy }), exitCode: EXIT_FAILED };
+}
+
+/**
+ * Reads the settings and checks the files that they name, before anything is opened.
+ * @throws ConfigError with every problem found
+ */
+export function readUsableConfig(): Config {
+  loadEnvironmentFile();
+  return readConfig(undefined, ({ auth, scopes }) =>
+    auth.issuer === null ? configProblems(() => readClients(auth.embeddedClients, scopes)) : [],
+  );
+}
+
+/** Whether SIGHUP means that the terminal was closed, and nothing reads the output any more. */
+export function isInTerminal(): boolean {
+  return process.stdout.isTTY || process.stderr.isTTY;
+}
+
+/** A message of a process of a cluster to the first one: it needs its configuration, serves, or all have to start again. */
+export type Notice = 'starts' | 'serves' | 'reload';
+
+export function notify(notice: Notice): void {
+  // Without the first process, this one is about to end.
+  process.send?.(notice, undefined, undefined, () => undefined);
 }
