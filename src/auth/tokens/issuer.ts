@@ -18,7 +18,7 @@ import { Limit } from '../../limits/limits.js';
 
 const TIMEOUT_MS = 2500;
 /** A key set or an introspection is far smaller. */
-const MAX_RESPONSE_BYTES = 1_000_000;
+const MAX_RESPONSE_LENGTH = 1_000_000;
 
 const Metadata = z.object({
   issuer: z.string(),
@@ -38,6 +38,8 @@ const unreachable = (cause: unknown) =>
 
 /** HTTP client of the issuer that AUTH_URL names: discovery, keys, introspection. */
 export class ExternalIssuer {
+  /** Finds the key of a token. Throws ServiceUnavailableError if the keys cannot be fetched at the moment. */
+  readonly find = keysOf(() => this.fetchKeys());
   private metadata: Metadata | null = null;
   private readonly logger = new Logger('Authentication');
 
@@ -102,7 +104,7 @@ export class ExternalIssuer {
   private async request<Schema extends z.ZodType>(
     url: string,
     schema: Schema,
-    form: URLSearchParams | null = null,
+    form?: URLSearchParams,
     credentials: readonly string[] | null = null,
   ): Promise<z.output<Schema>> {
     const { certificates } = this.config;
@@ -110,8 +112,8 @@ export class ExternalIssuer {
     const options = {
       agent: false,
       signal: AbortSignal.timeout(TIMEOUT_MS),
-      headers: form === null ? headers : { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
-      method: form === null ? 'GET' : 'POST',
+      headers: form ? { ...headers, 'content-type': 'application/x-www-form-urlencoded' } : headers,
+      method: form ? 'POST' : 'GET',
       ...(credentials !== null && { auth: credentials.map(encodeForm).join(':') }),
       ...(certificates !== null && { ca: certificates }),
     };
@@ -120,29 +122,24 @@ export class ExternalIssuer {
     // An error after the response, such as the end of the time, is one of the response too.
     request.on('error', () => undefined);
     const [response] = (await once(request, 'response')) as [IncomingMessage];
-    const isEncoded = (response.headers['content-encoding'] ?? 'identity') !== 'identity';
-    if (response.statusCode !== 200 || isEncoded) {
+    const { 'content-encoding': encoding = 'identity' } = response.headers;
+    if (response.statusCode !== 200 || encoding !== 'identity') {
       response.destroy();
-      throw new Error(`The issuer answered ${isEncoded ? 'with compressed data' : response.statusCode}`);
+      const what = encoding === 'identity' ? response.statusCode : 'with compressed data';
+      throw new Error(`The issuer answered ${what}`);
     }
-    return schema.parse(JSON.parse(await readText(response)));
+    let text = '';
+    for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+      text += chunk;
+      if (text.length > MAX_RESPONSE_LENGTH) throw new Error('The answer of the issuer is too large');
+    }
+    return schema.parse(JSON.parse(text));
   }
 }
 
 /** RFC 6749 §2.3.1: both parts are form-urlencoded before they are joined. */
 function encodeForm(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);
-}
-
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > MAX_RESPONSE_BYTES) throw new Error('The answer of the issuer is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 /** Whether a published key is asymmetric and not weak (NIST SP 800-56B §6.2, RFC 7518 §3.3). Only keys of RSA can be weak. */
@@ -157,51 +154,34 @@ export function isSound(key: Readonly<Record<string, unknown>>): boolean {
   }
 }
 
-/** Time after which the keys are read again, so that a withdrawn one becomes invalid, and after a failed attempt. */
-const REFRESH_MS = 600_000;
-const RETRY_MS = 20_000;
-/** Age up to which keys are used while the issuer cannot be reached. */
-const MAX_AGE_MS = 24 * 3_600_000;
+/** Age up to which keys are used: so long a withdrawn one stays valid, and the issuer may be away. */
+const MAX_AGE_MS = 3_600_000;
 /** The limit for any tokens of clients and any responses of the issuer. */
 const FETCHES_PER_MINUTE = 3;
 
 /**
- * The keys of an external issuer, which jose keeps. A token with an unknown key causes a fetch. If it fails, the error is
+ * Finds the keys of an external issuer, which jose keeps. A token with an unknown key causes a fetch. If it fails, the error is
  * SERVICE_UNAVAILABLE, because the token may be valid.
+ * @param clock milliseconds since any instant
  */
-export class IssuerKeys {
-  private readonly remote: ReturnType<typeof createRemoteJWKSet>;
-  private refreshAt = Infinity;
-
-  /** @param clock milliseconds since any instant */
-  constructor(
-    fetchKeys: () => Promise<JSONWebKeySet>,
-    private readonly clock: () => number = () => performance.now(),
-  ) {
-    const fetches = new Limit('issuer-keys', FETCHES_PER_MINUTE, 60, clock);
-    // The address is not used: `fetchKeys` finds it in the metadata of the issuer.
-    this.remote = createRemoteJWKSet(new URL('https://issuer.invalid/'), {
-      cacheMaxAge: MAX_AGE_MS,
-      cooldownDuration: 0,
-      [customFetch]: async () => {
-        if (!fetches.take('', 1).isTaken)
-          throw new ServiceUnavailableError('The key of this token is not known yet: try again shortly');
-        const keys = await fetchKeys();
-        this.refreshAt = clock() + REFRESH_MS;
-        return Response.json(keys);
-      },
-    });
-  }
-
-  /** Finds the key of a token. Throws ServiceUnavailableError if the keys cannot be fetched at the moment. */
-  readonly find: JWTVerifyGetKey = async (header, token) => {
-    if (this.clock() >= this.refreshAt) {
-      // Other tokens do not wait meanwhile. If it fails, the known keys are still used.
-      this.refreshAt = this.clock() + RETRY_MS;
-      await this.remote.reload().catch(() => undefined);
-    }
+export function keysOf(
+  fetchKeys: () => Promise<JSONWebKeySet>,
+  clock: () => number = () => performance.now(),
+): JWTVerifyGetKey {
+  const fetches = new Limit('issuer-keys', FETCHES_PER_MINUTE, 60, clock);
+  // The address is not used: `fetchKeys` finds it in the metadata of the issuer.
+  const remote = createRemoteJWKSet(new URL('https://issuer.invalid/'), {
+    cacheMaxAge: MAX_AGE_MS,
+    cooldownDuration: 0,
+    [customFetch]: async () => {
+      if (!fetches.take('', 1).isTaken)
+        throw new ServiceUnavailableError('The key of this token is not known yet: try again shortly');
+      return Response.json(await fetchKeys());
+    },
+  });
+  return async (header, token) => {
     try {
-      return await this.remote(header, token);
+      return await remote(header, token);
     } catch (error) {
       const isAboutToken =
         error instanceof errors.JWKSNoMatchingKey ||
