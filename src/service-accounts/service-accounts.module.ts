@@ -1,6 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { ServiceAccountVerifier } from '../auth/strategies.js';
+import { ServiceAccountVerifier } from '../auth/oauth.guard.js';
 import { DatabaseServiceAccountVerifier } from './database-service-account-verifier.js';
 import { DemoServiceAccount } from './demo-service-account.js';
 import { ServiceAccountEntity } from './service-account.entity.js';
