@@ -1,35 +1,29 @@
 import type { Config } from '../../config/config.js';
 import { audienceForms, FOREIGN, issuersOf, type TokenRules } from '../../config/settings/providers.js';
 import { PROTECTED_PATHS } from '../../http/challenges.js';
-import { knownScopes, type PrincipalKind, type Scope } from '../principal.js';
+import { knownScopes } from '../principal.js';
 
 /** The claims of a JWT, or the members of an introspection. Nothing is known about their types. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** What an access token has to have. */
-export interface Expected extends Pick<Config, 'scopes'> {
-  readonly issuers: readonly string[];
-  readonly audiences: readonly string[];
-  /** Those of them that messages name. */
-  readonly namedAudiences: readonly string[];
-  readonly rules: TokenRules;
-  /** Whether an introspection without `aud` is accepted. */
-  readonly mayLackAudience: boolean;
-}
-
 /** Tokens are for an audience of the settings, or for a resource that the service advertises (RFC 9728). */
-export function expectedOf({ auth, baseUrl, scopes }: Pick<Config, 'auth' | 'baseUrl' | 'scopes'>): Expected {
+export function expectedOf({ auth, baseUrl, scopes }: Pick<Config, 'auth' | 'baseUrl' | 'scopes'>) {
   const { issuer, provider, introspection, rules } = auth;
   const resources = ['', '/', ...PROTECTED_PATHS].map((path) => `${baseUrl}${path}`);
   return {
     issuers: issuer === null ? [baseUrl] : issuersOf(issuer, provider),
     audiences: [...auth.audiences.flatMap((each) => audienceForms(each, provider)), ...resources],
+    /** Those of them that messages name. */
     namedAudiences: [...new Set([...auth.audiences, baseUrl])],
     rules,
+    /** Whether an introspection without `aud` is accepted. */
     mayLackAudience: introspection?.mayLackAudience === true,
     scopes,
   };
 }
+
+/** What an access token has to have. */
+export type Expected = Readonly<ReturnType<typeof expectedOf>>;
 
 /** Seconds by which the clock of the issuer may differ. */
 export const CLOCK_TOLERANCE = 60;
@@ -165,23 +159,8 @@ function shown(value: unknown): string {
   return texts.length === 0 ? 'empty' : texts.slice(0, MOST_SHOWN).join(' and ');
 }
 
-/** What a token says about its principal. */
-interface TokenMeaning {
-  readonly kind: PrincipalKind;
-  readonly subject: string | null;
-  readonly clientId: string | null;
-  /** The value of the claim that names the user; null if the token acts for no user. */
-  readonly user: string | null;
-  /** Why there is no user. */
-  readonly whyNoUser: string | null;
-  readonly scopes: readonly Scope[];
-}
-
 /** Reads a token whose claims are right. */
-export function readMeaning(
-  claims: Claims,
-  { rules, scopes }: Pick<Expected, 'rules' | 'scopes'>,
-): TokenMeaning {
+export function readMeaning(claims: Claims, { rules, scopes }: Pick<Expected, 'rules' | 'scopes'>) {
   const subject = textOf(claims['sub']);
   const clientId = clientOf(claims, rules);
   const user = textOf(valueAt(claims, rules.userClaim));
@@ -205,9 +184,10 @@ export function readMeaning(
         ? 'email_verified is false'
         : null;
   return {
-    kind: isOfClient || isByGrant ? 'PERSONAL_ACCESS_TOKEN' : 'ACCESS_TOKEN',
+    kind: isOfClient || isByGrant ? ('PERSONAL_ACCESS_TOKEN' as const) : ('ACCESS_TOKEN' as const),
     subject: subject ?? user,
     clientId,
+    /** The value of the claim that names the user; null if the token acts for no user. */
     user: whyNoUser === null ? user : null,
     whyNoUser,
     scopes: knownScopes(readScopes(claims, rules), scopes),

@@ -1,6 +1,5 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { errors, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
-import { isSound, keysOf } from './issuer.js';
+import { keysOf } from './issuer.js';
 import { verifySignature } from './token-verifier.js';
 
 /** Milliseconds. */
@@ -107,28 +106,4 @@ describe('the keys of an issuer', () => {
     now = HOUR + 1;
     expect([await judge(first), await judge(second)]).toEqual(['bad', 'good']);
   });
-});
-
-function generateRsa(modulusLength: number, publicExponent: number) {
-  const { publicKey } = generateKeyPairSync('rsa', { modulusLength, publicExponent });
-  return { ...publicKey.export({ format: 'jwk' }) };
-}
-
-describe('a key', () => {
-  it('of RSA is sound with 2,048 bits and the usual exponent', () => {
-    expect(isSound(generateRsa(2048, 65_537))).toBe(true);
-    expect(isSound(generateRsa(3072, 0x1000_0001))).toBe(true);
-  });
-
-  it('with the public exponent 1, an even one, or none is weak', () => {
-    const { n } = generateRsa(2048, 65_537);
-    for (const e of ['AQ', 'AQAC', '', undefined]) expect(isSound({ kty: 'RSA', n, e })).toBe(false);
-  });
-
-  it('with a short modulus is weak', () => {
-    expect(isSound(generateRsa(1024, 65_537))).toBe(false);
-    expect(isSound({ kty: 'RSA', e: 'AQAB' })).toBe(false);
-  });
-
-  it('that is symmetric is never used', () => expect(isSound({ kty: 'oct', k: 'AAAA' })).toBe(false));
 });
