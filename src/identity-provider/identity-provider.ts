@@ -66,6 +66,7 @@ class IdentityProvider implements OnModuleInit {
       audience: this.config.auth.audiences[0],
       clients,
       scopes: this.config.scopes,
+      corsOrigins: this.config.corsOrigins,
       keys,
       findPerson: (id) => this.findPerson(id),
     });

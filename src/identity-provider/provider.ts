@@ -50,6 +50,7 @@ interface ProviderOptions {
   readonly clients: readonly Client[];
   /** The scopes of the API. */
   readonly scopes: readonly ScopeDefinition[];
+  readonly corsOrigins: readonly string[];
   readonly keys: ProviderKeys;
   readonly findPerson: FindPerson;
 }
@@ -64,9 +65,13 @@ export function buildProvider(options: ProviderOptions): Provider {
   provider.use(async (context, next) => {
     await next();
     if (context.status === 503) context.set('Retry-After', '1');
+    if (typeof context.body === 'string') context.body = context.body.replaceAll(FORBIDDEN_PARTS, '');
   });
   return provider;
 }
+
+/** What the policy of the pages forbids: a font of another host, and a script that selects the text of a field. */
+const FORBIDDEN_PARTS = /@import url\([^)]*\);| onfocus="[^"]*"/g;
 
 /**
  * Seconds for which an expired device code is still known, so that the response is `expired_token` (RFC 8628 §3.5) and not
@@ -75,15 +80,13 @@ export function buildProvider(options: ProviderOptions): Provider {
 const EXPIRED_DEVICE_CODE = 600;
 
 function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string, Client>): Configuration {
-  const { issuer, clients, keys, findPerson } = options;
+  const { issuer, clients, corsOrigins, keys, findPerson } = options;
   const cookiePath = new URL(issuer).pathname.replace(/\/*$/, '');
   return {
     adapter: createMemoryAdapter(EXPIRED_DEVICE_CODE),
     claims: { openid: ['sub'], profile: ['name', 'given_name', 'family_name'], email: ['email'] },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
-    clientBasedCORS: (_context, origin, { redirectUris = [] }) =>
-      // Pages of the client itself. `null` means the absence of an origin, which installed applications have too.
-      origin !== 'null' && redirectUris.some((uri) => new URL(uri).origin === origin),
+    clientBasedCORS: (_context, origin) => corsOrigins.includes(origin),
     clients: clients.map(clientMetadata),
     // There is no userinfo, so the ID token has the claims.
     conformIdTokenClaims: false,
