@@ -86,7 +86,8 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
     adapter: createMemoryAdapter(EXPIRED_DEVICE_CODE),
     claims: { openid: ['sub'], profile: ['name', 'given_name', 'family_name'], email: ['email'] },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
-    clientBasedCORS: (_context, origin) => corsOrigins.includes(origin),
+    // A page of the service itself sends its origin too.
+    clientBasedCORS: (_context, origin) => [...corsOrigins, new URL(issuer).origin].includes(origin),
     clients: clients.map(clientMetadata),
     // There is no userinfo, so the ID token has the claims.
     conformIdTokenClaims: false,
@@ -150,7 +151,7 @@ type DescribeToken = NonNullable<NonNullable<NonNullable<Configuration['formats'
 function describeOwner(findPerson: FindPerson, clientsById: ReadonlyMap<string, Client>): DescribeToken {
   return async (_context, token, { payload }) => {
     if (token.kind !== 'ClientCredentials') return;
-    // By this claim the service distinguishes such a token from one that acts for a user (token-kind.ts).
+    // By this claim the service distinguishes such a token from one that acts for a user.
     payload['gty'] = 'client-credentials';
     // Without an owner, the subject remains the client itself (RFC 9068 §2.2), and the token has no user.
     const owner = clientsById.get(token.clientId ?? '')?.owner ?? null;
