@@ -52,18 +52,14 @@ export class ExternalIssuer {
 
   /** The current public keys of the issuer. A set without usable keys is an error, so that the known keys stay. */
   async fetchKeys(): Promise<JSONWebKeySet> {
+    // The issuer may have moved them.
+    this.metadata = null;
     const { jwks_uri } = await this.discover();
-    try {
-      const { keys } = await this.request(jwks_uri, KeySet);
-      // jose rejects short keys of RSA.
-      const usable = keys.filter(({ kty }) => kty !== 'oct');
-      if (usable.length === 0) throw new Error('The identity provider has no usable keys');
-      return { keys: usable };
-    } catch (error) {
-      // The issuer may have moved them, so the next attempt starts with discovery.
-      this.metadata = null;
-      throw error;
-    }
+    const { keys } = await this.request(jwks_uri, KeySet);
+    // jose rejects short keys of RSA.
+    const usable = keys.filter(({ kty }) => kty !== 'oct');
+    if (usable.length === 0) throw new Error('The identity provider has no usable keys');
+    return { keys: usable };
   }
 
   /** Introspects an opaque token (RFC 7662). Throws ServiceUnavailableError without a valid response. */
@@ -81,13 +77,13 @@ export class ExternalIssuer {
         client && [client.clientId, client.clientSecret],
       );
     } catch (error) {
-      // As for keys: the issuer may have moved its endpoint.
+      // The issuer may have moved its endpoint.
       if (url === null) this.metadata = null;
       throw unreachable(error);
     }
   }
 
-  /** The metadata of the issuer (OpenID Connect Discovery 1.0 §4), fetched once. */
+  /** The metadata of the issuer (OpenID Connect Discovery 1.0 §4), kept until something is wrong or keys are read. */
   async discover(): Promise<Metadata> {
     if (this.metadata !== null) return this.metadata;
     const metadata = await this.request(`${this.issuer}/.well-known/openid-configuration`, Metadata);
