@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { SharedCounts } from './shared-counts.js';
+import { type LimitResult, SharedCounts, type Terms } from './shared-counts.js';
 
 /** Subjects whose counts are kept, each in about 200 bytes. The least recently seen are dropped first. */
 const MAX_SUBJECTS = 100_000;
@@ -14,14 +14,6 @@ const MAX_SUBJECTS = 100_000;
 /** `max` would allocate memory for all of them at once, which few services need. */
 const boundedBySubjects = <Value extends object>(): LRUCache<string, Value> =>
   new LRUCache({ maxSize: MAX_SUBJECTS, sizeCalculation: () => 1 });
-
-export interface LimitResult {
-  readonly isTaken: boolean;
-  /** The sum of what has been taken in this window. */
-  readonly taken: number;
-  /** The end of the window, in milliseconds of `performance.now()`, which no set clock changes. */
-  readonly until: number;
-}
 
 /** The amount of requests, points or failed logins that each subject may take within a window. */
 export class Limit {
@@ -77,7 +69,7 @@ export function networkOf(address: string | undefined): string {
 }
 
 /** A question to the first process, `extra` of which is to be taken in advance, and its answer. */
-interface Question extends Pick<Limit, 'name' | 'amount' | 'window'> {
+interface Question extends Terms {
   readonly limits: number;
   readonly subject: string;
   readonly wanted: number;

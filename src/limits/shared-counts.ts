@@ -5,9 +5,21 @@ import type { RedisClientType } from '@redis/client';
 import { Incident } from '../common/incident.js';
 import { inTime } from '../common/settles-within.js';
 import type { RedisConfig } from '../config/settings/service.js';
-import type { Limit, LimitResult } from './limits.js';
 
-type Terms = Pick<Limit, 'name' | 'amount' | 'window'>;
+/** A limit: what each subject may take within a window of seconds, which begins when a subject first takes something. */
+export interface Terms {
+  readonly name: string;
+  readonly amount: number;
+  readonly window: number;
+}
+
+export interface LimitResult {
+  readonly isTaken: boolean;
+  /** The sum of what has been taken in this window. */
+  readonly taken: number;
+  /** The end of the window, in milliseconds of `performance.now()`, which no set clock changes. */
+  readonly until: number;
+}
 
 /**
  * Takes an amount from a counter, all of it or nothing, atomically. A window is the lifetime of a key. It never lasts longer than
