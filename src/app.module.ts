@@ -16,7 +16,7 @@ import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
 import { GracefulShutdown, HttpAdapter } from './http/http-adapter.js';
 import { RethrowFilter } from './http/rejection.js';
-import { LimitsModule } from './limits/limits.module.js';
+import { LimitsModule } from './limits/limits.js';
 import { PICTURE_REJECTIONS } from './media/media.controller.js';
 import { MediaModule } from './media/media.module.js';
 import { MembershipsModule } from './memberships/memberships.module.js';

@@ -59,6 +59,5 @@ async function send(query, variables) {
   }
 }
 
-const { sub } = tokens.claims();
-console.log(await oidc.fetchUserInfo(provider, tokens.access_token, sub));
+console.log(tokens.claims());
 console.log(await send('{ profile { name schoolYear groups(first: 1) { totalCount } } }'));

@@ -53,30 +53,13 @@ export function hasScopes(principal: Principal, required: readonly Scope[]): boo
   return required.every((scope) => principal.scopes.has(scope));
 }
 
-/** Decides about one field or route. The guards and the check of a whole operation share this function. */
-export function decideAccess(
-  access: Access,
-  principal: Principal | null,
-): 'granted' | 'token needed' | 'scope needed' {
-  if (access.kind === 'public' || access.kind === 'inherited') return 'granted';
-  if (principal === null) return 'token needed';
-  return access.kind === 'scopes' && !hasScopes(principal, access.scopes) ? 'scope needed' : 'granted';
-}
-
 export function scopesOf(access: Access): readonly Scope[] {
   return access.kind === 'scopes' ? access.scopes : [];
 }
 
-const names = new WeakMap<ReadonlySet<Scope>, string>();
-
-/** The scopes as a key of caches. Computed once for each token. */
+/** The scopes as a key of caches. They are in the order of the configuration. */
 export function nameOfScopes({ scopes }: Pick<Principal, 'scopes'>): string {
-  let name = names.get(scopes);
-  if (name === undefined) {
-    name = [...scopes].sort().join(' ');
-    names.set(scopes, name);
-  }
-  return name;
+  return [...scopes].join(' ');
 }
 
 /**

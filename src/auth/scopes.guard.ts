@@ -3,7 +3,7 @@ import type { GqlContextType } from '@nestjs/graphql';
 import type { FastifyRequest } from 'fastify';
 import type { GraphQLResolveInfo } from 'graphql';
 import { ServiceError } from '../common/errors.js';
-import { type Access, decideAccess, declaredAccess, principalOf, scopesOf } from './access.js';
+import { type Access, declaredAccess, hasScopes, principalOf, scopesOf } from './access.js';
 import { scopeNeeded, UnauthenticatedError } from './authentication.error.js';
 import { grantedScopes, type Principal } from './principal.js';
 
@@ -29,17 +29,12 @@ export function accessRefusal(
   principal: Principal | null,
   what: string,
 ): ServiceError | null {
-  switch (decideAccess(access, principal)) {
-    case 'granted':
-      return null;
-    case 'token needed':
-      return UnauthenticatedError.tokenNeeded(what, scopesOf(access));
-    case 'scope needed':
-      return new ServiceError('INSUFFICIENT_SCOPE', scopeNeeded(what, scopesOf(access)), {
-        requiredScopes: scopesOf(access),
-        grantedScopes: grantedScopes(principal),
-      });
-  }
+  if (access.kind === 'public' || access.kind === 'inherited') return null;
+  const requiredScopes = scopesOf(access);
+  if (principal === null) return UnauthenticatedError.tokenNeeded(what, requiredScopes);
+  if (hasScopes(principal, requiredScopes)) return null;
+  const details = { requiredScopes, grantedScopes: grantedScopes(principal) };
+  return new ServiceError('INSUFFICIENT_SCOPE', scopeNeeded(what, requiredScopes), details);
 }
 
 function nameOf(context: ExecutionContext): string {

@@ -17,8 +17,6 @@ export async function rotateSigningKey({ now }: { now?: true }): Promise<void> {
     const message = 'The keys are in URL_SIGNING_KEYS: change the setting as docs/operations.md describes';
     throw new BadUserInputError(message, 'URL_SIGNING_KEYS');
   }
-  const step = await withDatabase(config, (dataSource) =>
-    rotateGenerated(dataSource, now === true ? 'replace' : 'steps'),
-  );
+  const step = await withDatabase(config, (dataSource) => rotateGenerated(dataSource, now === true));
   printWritten(config, { step }, (where) => `${SENTENCES[step]} The keys are ${where}.`);
 }

@@ -1,14 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import {
-  calculateJwkThumbprint,
-  createLocalJWKSet,
-  exportJWK,
-  generateKeyPair,
-  type JSONWebKeySet,
-  type JWK,
-  jwtVerify,
-} from 'jose';
-import type { Client as RegisteredClient, Configuration, OIDCContext, ResourceServer } from 'oidc-provider';
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JSONWebKeySet, type JWK } from 'jose';
+import type { Configuration, OIDCContext, ResourceServer } from 'oidc-provider';
 import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js';
 import { InvalidRequest, InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
@@ -18,23 +10,20 @@ import { type Client, clientMetadata, providerScopes } from './clients.js';
 
 /** Keys of the embedded provider. The database stores them, so that tokens and sessions survive a restart. */
 export interface ProviderKeys {
-  /** Private keys. The first one that supports an algorithm signs. */
+  /** Private keys. The first one signs. */
   readonly jwks: { readonly keys: readonly JWK[] };
   /** Keys of the signatures of cookies. The first one signs, all verify. */
   readonly cookieKeys: readonly string[];
 }
 
-/** The first algorithm signs access tokens. The other one is for clients that require elliptic curves. */
-const ALGORITHMS = ['RS256', 'ES256'];
-
 /** The public members of a JWK (RFC 7517 §4, RFC 7518 §6). */
-const PUBLIC_MEMBERS = ['kty', 'use', 'alg', 'kid', 'n', 'e', 'crv', 'x', 'y'] as const;
+const PUBLIC_MEMBERS = ['kty', 'use', 'alg', 'kid', 'n', 'e'] as const;
 
 export async function createKeys(): Promise<ProviderKeys> {
-  return {
-    jwks: { keys: await Promise.all(ALGORITHMS.map(createSigningKey)) },
-    cookieKeys: [randomBytes(32).toString('base64url')],
-  };
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const jwk = await exportJWK(privateKey);
+  const key = { ...jwk, use: 'sig', alg: 'RS256', kid: await calculateJwkThumbprint(jwk) };
+  return { jwks: { keys: [key] }, cookieKeys: [randomBytes(32).toString('base64url')] };
 }
 
 /** Returns the key set that verifies signatures of these keys. */
@@ -45,12 +34,6 @@ export function publicKeys({ jwks }: ProviderKeys): JSONWebKeySet {
       return Object.fromEntries(members.map((name) => [name, key[name]]));
     }),
   };
-}
-
-async function createSigningKey(alg: string): Promise<JWK> {
-  const { privateKey } = await generateKeyPair(alg, { extractable: true });
-  const jwk = await exportJWK(privateKey);
-  return { ...jwk, use: 'sig', alg, kid: await calculateJwkThumbprint(jwk) };
 }
 
 /** The claims of OpenID Connect about a user. `sub` is the id as the directory spells it. */
@@ -74,20 +57,12 @@ interface ProviderOptions {
 
 /** Builds the OpenID provider. Requests come without the path of the issuer. */
 export function buildProvider(options: ProviderOptions): Provider {
-  const { issuer, clients, keys, findPerson } = options;
+  const { issuer, clients, findPerson } = options;
   const clientsById = new Map(clients.map((client) => [client.client_id, client]));
   const provider = new Provider(issuer, configuration(options, clientsById));
   useIssuerForLinks(provider, issuer);
   acceptKnownPeople(provider, findPerson);
-  acceptAtUserinfo(provider, keys);
   provider.use(async (context, next) => {
-    // oidc-provider would create a session here and fail to save it, because its own form always sends one.
-    const isForm = context.path === CODE_PAGE && context.method === 'POST';
-    if (isForm && ((await provider.Session.get(context)) as { exp?: number }).exp === undefined) {
-      context.status = 400;
-      context.body = 'Open the page that your device shows again';
-      return;
-    }
     await next();
     if (context.status === 503) context.set('Retry-After', '1');
     if (typeof context.body === 'string') context.body = context.body.replaceAll(FORBIDDEN_PARTS, '');
@@ -95,20 +70,8 @@ export function buildProvider(options: ProviderOptions): Provider {
   return provider;
 }
 
-const CODE_PAGE = '/oauth2/device';
-
 /** What the policy of the pages forbids: a font of another host, and a script that selects the text of a field. */
 const FORBIDDEN_PARTS = /@import url\([^)]*\);| onfocus="[^"]*"/g;
-
-/** Advice of oidc-provider for its developers, which would be in the output of the service. Its pages are meant for development. */
-const ADVICE = /oidc-provider (NOTICE|WARNING): (default .* function called|a quick start development-only)/;
-
-for (const level of ['info', 'warn'] as const) {
-  const write = console[level].bind(console);
-  console[level] = (...given: unknown[]) => {
-    if (!ADVICE.test(String(given[0]))) write(...given);
-  };
-}
 
 /**
  * Seconds for which an expired device code is still known, so that the response is `expired_token` (RFC 8628 §3.5) and not
@@ -123,8 +86,11 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
     adapter: createMemoryAdapter(EXPIRED_DEVICE_CODE),
     claims: { openid: ['sub'], profile: ['name', 'given_name', 'family_name'], email: ['email'] },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
-    clientBasedCORS: (_context, origin, client) => mayCall(origin, client, corsOrigins),
+    // A page of the service itself sends its origin too.
+    clientBasedCORS: (_context, origin) => [...corsOrigins, new URL(issuer).origin].includes(origin),
     clients: clients.map(clientMetadata),
+    // There is no userinfo, so the ID token has the claims.
+    conformIdTokenClaims: false,
     cookies: {
       keys: keys.cookieKeys,
       // The path restricts the session to the provider: no other part of the service receives this cookie.
@@ -147,10 +113,9 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
       token: '/oauth2/token',
       introspection: '/oauth2/introspect',
       revocation: '/oauth2/revoke',
-      userinfo: '/oauth2/userinfo',
       jwks: '/oauth2/jwks',
       device_authorization: '/oauth2/device_authorization',
-      code_verification: CODE_PAGE,
+      code_verification: '/oauth2/device',
       end_session: '/oauth2/logout',
     },
     scopes: providerScopes(options.scopes),
@@ -176,7 +141,7 @@ function features(
     },
     revocation: { enabled: true },
     rpInitiatedLogout: { enabled: true },
-    userinfo: { enabled: true },
+    userinfo: { enabled: false },
   };
 }
 
@@ -186,7 +151,7 @@ type DescribeToken = NonNullable<NonNullable<NonNullable<Configuration['formats'
 function describeOwner(findPerson: FindPerson, clientsById: ReadonlyMap<string, Client>): DescribeToken {
   return async (_context, token, { payload }) => {
     if (token.kind !== 'ClientCredentials') return;
-    // By this claim the service distinguishes such a token from one that acts for a user (token-kind.ts).
+    // By this claim the service distinguishes such a token from one that acts for a user.
     payload['gty'] = 'client-credentials';
     // Without an owner, the subject remains the client itself (RFC 9068 §2.2), and the token has no user.
     const owner = clientsById.get(token.clientId ?? '')?.owner ?? null;
@@ -211,11 +176,6 @@ function resourceServer(
     throw new InvalidTarget('resource must be this service');
   }
   const allowed = new Set(client?.scope.split(' '));
-  const known = scopes.map(({ name }) => name);
-  nameDefaultScope(
-    oidc,
-    known.filter((scope) => allowed.has(scope)),
-  );
   const requested = [...oidc.requestParamScopes];
   const granted = requested.filter((scope) => allowed.has(scope)).join(' ');
   if (requested.length > 0 && granted === '')
@@ -228,26 +188,6 @@ function resourceServer(
     accessTokenFormat: 'jwt',
     jwt: { sign: { alg: 'RS256' } },
   };
-}
-
-/**
- * Gives a client that acts for itself and names no scope all of its registered scopes. RFC 6749 §3.3 asks a
- * server to document this default. Where a user consents, only the named scopes are requested.
- */
-function nameDefaultScope({ params }: OIDCContext, scopes: readonly string[]): void {
-  if (params?.['grant_type'] !== 'client_credentials' || params['scope'] !== undefined) return;
-  if (scopes.length > 0) params['scope'] = scopes.join(' ');
-}
-
-/** Allows cross-origin requests from pages of the client itself, and from the origins that may call the API. */
-function mayCall(
-  origin: string,
-  { redirectUris }: RegisteredClient,
-  corsOrigins: readonly string[],
-): boolean {
-  // `null` means the absence of an origin. The redirect URI of an installed application has it too.
-  if (origin === 'null') return false;
-  return corsOrigins.includes(origin) || (redirectUris ?? []).some((uri) => new URL(uri).origin === origin);
 }
 
 /**
@@ -270,34 +210,4 @@ function acceptKnownPeople(provider: Provider, findPerson: FindPerson): void {
     const login = { ...result.login, accountId: person.sub };
     return finish(request, response, { ...result, login }, options);
   };
-}
-
-/**
- * Makes an access token of the API with the scope `openid` read userinfo too, because clients request and send one token.
- * oidc-provider does not store JWTs, and refuses a token with an audience there.
- */
-function acceptAtUserinfo(provider: Provider, keys: ProviderKeys): void {
-  const tokens = provider.AccessToken as unknown as TokenModel;
-  const { getValueAndPayload: describe } = (provider.BaseToken as unknown as TokenModel).prototype;
-  const { getValueAndPayload: sign } = tokens.prototype;
-  tokens.prototype.getValueAndPayload = async function () {
-    const { payload } = await describe.call(this);
-    return { ...(await sign.call(this)), payload: { ...payload, aud: undefined } };
-  };
-  const find = tokens.find.bind(tokens);
-  const keySet = createLocalJWKSet(publicKeys(keys));
-  tokens.find = async (token) => {
-    const verified = await jwtVerify(token, keySet, { issuer: provider.issuer, typ: 'at+jwt' }).catch(
-      () => null,
-    );
-    return find(verified?.payload.jti ?? '');
-  };
-}
-
-/** What the types of oidc-provider leave out of the model of a token. */
-interface TokenModel {
-  readonly prototype: {
-    getValueAndPayload: () => Promise<{ readonly value: string; readonly payload?: object }>;
-  };
-  find: (token: string) => Promise<unknown>;
 }

@@ -41,15 +41,6 @@ describe('a limit of 3 in 10 seconds', () => {
     now += 9_000;
     expect(limit.take('anna', 0).taken).toBe(1);
   });
-
-  it('continues from the counts of other processes', () => {
-    limit.take('anna', 1);
-    limit.note('anna', { isTaken: true, taken: 3, until: now + 2_000 });
-    const refused = limit.take('anna', 1);
-    expect([refused.isTaken, limit.reset(refused)]).toEqual([false, 2]);
-    now += 2_000;
-    expect(limit.take('anna', 1).isTaken).toBe(true);
-  });
 });
 
 describe('the unit of counting for an address', () => {

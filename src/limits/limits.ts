@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { EventEmitter, once } from 'node:events';
-import { Inject, Injectable } from '@nestjs/common';
+import { Global, Inject, Injectable, Module } from '@nestjs/common';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../common/errors.js';
@@ -16,7 +16,7 @@ const boundedBySubjects = <Value extends object>(): LRUCache<string, Value> =>
   new LRUCache({ maxSize: MAX_SUBJECTS, sizeCalculation: () => 1 });
 
 /** The amount of requests, points or failed logins that each subject may take within a window. */
-export class Limit implements Terms {
+export class Limit {
   private readonly counts = boundedBySubjects<{ taken: number; until: number }>();
 
   /** `window` has seconds and begins when a subject first takes something; `clock` has milliseconds. */
@@ -39,11 +39,6 @@ export class Limit implements Terms {
       if (count !== known) this.counts.set(subject, count);
     }
     return { isTaken, taken: count.taken, until: count.until };
-  }
-
-  /** Adopts the count of all processes, to go on from it when Redis is away. */
-  note(subject: string, { taken, until }: LimitResult): void {
-    this.counts.set(subject, { taken, until });
   }
 
   remaining({ taken }: LimitResult): number {
@@ -73,19 +68,19 @@ export function networkOf(address: string | undefined): string {
   return `${groups.join(':')}::/64`;
 }
 
-/** A question to the first process. `limits` is its number. */
+/** A question to the first process, `extra` of which is to be taken in advance, and its answer. */
 interface Question extends Terms {
   readonly limits: number;
   readonly subject: string;
   readonly wanted: number;
-  /** What the process would like to have beside it, to take from it later. */
   readonly extra: number;
 }
-
 /** An instant of `performance.now()` means nothing in another process. */
-interface Answer extends Omit<LimitResult, 'until'>, Pick<Question, 'limits' | 'extra'> {
-  readonly milliseconds: number;
-}
+type Answer = Pick<LimitResult, 'isTaken' | 'taken'> & {
+  limits: number;
+  extra: number;
+  milliseconds: number;
+};
 
 /** A process takes this part of a limit at once, because a message costs as much as a cached response. */
 const PARTS = 64;
@@ -129,35 +124,32 @@ class ClusterCounts {
     });
   }
 
-  async take(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
+  async take(limit: Limit, subject: string, wanted: number): Promise<LimitResult> {
     const key = `${limit.name} ${subject}`;
-    const held = this.held.get(key);
-    if (held !== undefined && held.extra >= Math.max(1, amount) && held.until > performance.now()) {
-      held.extra -= amount;
-      held.taken += amount;
+    const held = this.findHeld(key);
+    if (held !== null && held.extra >= Math.max(1, wanted)) {
+      held.extra -= wanted;
+      held.taken += wanted;
       return { isTaken: true, taken: held.taken, until: held.until };
     }
-    const answer = await this.ask(limit, subject, amount).catch(() => null);
+    const { name, amount, window } = limit;
+    const question = { limits: ++this.asked, name, amount, window, subject, wanted };
+    const answered = once(this.answers, String(question.limits), { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const ahead = wanted === 0 ? 0 : Math.floor(amount / PARTS);
+    process.send?.({ ...question, extra: ahead } satisfies Question, undefined, undefined, () => undefined);
+    const [answer] = (await answered.catch(() => [])) as [Answer?];
     // A first process that does not answer ends soon, and this one with it: until then it counts alone.
-    if (answer === null) return limit.take(subject, amount);
+    if (answer === undefined) return limit.take(subject, wanted);
     const { isTaken, taken, extra, milliseconds } = answer;
     const until = performance.now() + milliseconds;
     // Simultaneous requests may each have taken something in advance.
-    const kept = this.held.get(key);
-    const unused = kept !== undefined && kept.until > performance.now() ? kept.extra : 0;
-    if (extra > 0) this.held.set(key, { extra: extra + unused, taken, until });
+    if (extra > 0) this.held.set(key, { extra: extra + (this.findHeld(key)?.extra ?? 0), taken, until });
     return { isTaken, taken, until };
   }
 
-  private async ask(limit: Limit, subject: string, wanted: number): Promise<Answer> {
-    const number = ++this.asked;
-    const { name, amount, window } = limit;
-    const extra = wanted === 0 ? 0 : Math.floor(amount / PARTS);
-    const question: Question = { limits: number, name, amount, window, subject, wanted, extra };
-    const answered = once(this.answers, String(number), { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    process.send?.(question, undefined, undefined, () => undefined);
-    const [answer] = (await answered) as [Answer];
-    return answer;
+  private findHeld(key: string) {
+    const held = this.held.get(key);
+    return held !== undefined && held.until > performance.now() ? held : null;
   }
 }
 
@@ -178,15 +170,9 @@ export class Limits {
   /** Takes an amount, all of it or nothing. The amount 0 reads the state. */
   async takeOne(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
     if (this.ofCluster !== null) return this.ofCluster.take(limit, subject, amount);
-    try {
-      const result = await this.shared?.take(limit, subject, amount);
-      if (!result) return limit.take(subject, amount);
-      limit.note(subject, result);
-      return result;
-    } catch {
-      // The reason is in the log. This process goes on from the counts that it has got last.
-      return limit.take(subject, amount);
-    }
+    // If Redis is away, the reason is in the log, and this process counts alone.
+    const shared = await this.shared?.take(limit, subject, amount)?.catch(() => null);
+    return shared ?? limit.take(subject, amount);
   }
 }
 
@@ -217,3 +203,19 @@ export class FailedLogins {
     throw new ServiceError('RATE_LIMITED', message, { retryAfter: this.limit.reset(result) });
   }
 }
+
+/** Limits by principal and address, in this process or shared by all processes. */
+@Global()
+@Module({
+  providers: [
+    {
+      provide: SharedCounts,
+      inject: [CONFIG],
+      useFactory: ({ redis }: Config) => (redis === null ? null : new SharedCounts(redis)),
+    },
+    Limits,
+    FailedLogins,
+  ],
+  exports: [FailedLogins, Limits, SharedCounts],
+})
+export class LimitsModule {}

@@ -6,11 +6,10 @@ import { Incident } from '../common/incident.js';
 import { inTime } from '../common/settles-within.js';
 import type { RedisConfig } from '../config/settings/service.js';
 
-/** A limit: what each subject may take within a window. */
+/** A limit: what each subject may take within a window of seconds, which begins when a subject first takes something. */
 export interface Terms {
   readonly name: string;
   readonly amount: number;
-  /** Seconds. It begins when a subject first takes something. */
   readonly window: number;
 }
 
@@ -42,8 +41,6 @@ end
 return {fits and 1 or 0, taken, left}
 `;
 
-/** Characters of the hash of a subject: enough that two subjects never have the same. */
-const HASH_LENGTH = 22;
 /** Milliseconds for an answer. No request waits longer. */
 const ANSWER_MS = 150;
 /** Milliseconds for a new connection, and between two attempts to reconnect. */
@@ -70,7 +67,8 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
 
   /** Connects once and waits for the result. If Redis is away, it goes on trying in the background. */
   async onModuleInit(): Promise<void> {
-    await this.connect().catch((error: unknown) => void this.lose(null, error));
+    const failure = await this.connect();
+    if (failure !== null) void this.lose(null, failure);
   }
 
   onApplicationShutdown(): void {
@@ -81,7 +79,7 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
 
   /** Connects once, to check the settings. Returns why Redis cannot be used, or null. */
   async examine(): Promise<string | null> {
-    const failure = await this.connect().then(() => null, describe);
+    const failure = await this.connect();
     this.onApplicationShutdown();
     return failure;
   }
@@ -93,23 +91,25 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
 
   /** A text that was kept; null if there is none, or if Redis does not return it: the account may lack the right. */
   async findText(name: string): Promise<string | null> {
-    const key = `${this.config.prefix}:${name}`;
-    return (await this.ask((client) => client.get(key).catch(() => null))?.catch(() => null)) ?? null;
+    const find = (client: RedisClientType) => client.get(this.keyOf(name)).catch(() => null);
+    return (await this.ask(find)?.catch(() => null)) ?? null;
   }
 
   /** Keeps a text for all processes, if Redis accepts it. */
   async keepText(name: string, text: string, seconds: number): Promise<void> {
-    const key = `${this.config.prefix}:${name}`;
-    const expiration = { type: 'EX', value: seconds } as const;
-    const keep = (client: RedisClientType) => client.set(key, text, { expiration }).catch(() => null);
+    const keep = (client: RedisClientType) => client.setEx(this.keyOf(name), seconds, text).catch(() => null);
     await this.ask(keep)?.catch(() => null);
+  }
+
+  private keyOf(name: string): string {
+    return `${this.config.prefix}:${name}`;
   }
 
   private ask<Answer>(question: (client: RedisClientType) => Promise<Answer>): Promise<Answer> | null {
     const { client } = this;
     if (client === null) return null;
     return inTime(ANSWER_MS, question(client)).catch((error: unknown) => {
-      void this.lose(client, error);
+      void this.lose(client, describe(error));
       throw error;
     });
   }
@@ -120,40 +120,50 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
     subject: string,
     amount: number,
   ): Promise<LimitResult> {
-    const { prefix } = this.config;
-    // A hash, because others may read from Redis.
-    const digest = hash('sha256', `${prefix}\n${subject}`, 'base64url').slice(0, HASH_LENGTH);
+    // A hash, because others may read from Redis. Of its 22 characters no two subjects have the same.
+    const digest = hash('sha256', this.keyOf(`\n${subject}`), 'base64url').slice(0, 22);
     const numbers = [amount, window * 1000, most].map(String);
-    const keys = [`${prefix}:${name}:${digest}`];
-    const answer = await client.eval(TAKE_SCRIPT, { keys, arguments: numbers });
-    const [fits, taken, left] = answer as unknown as [number, number, number];
+    const options = { keys: [this.keyOf(`${name}:${digest}`)], arguments: numbers };
+    const answer = (await client.eval(TAKE_SCRIPT, options)) as unknown;
+    const [fits, taken, left] = answer as [number, number, number];
     return { isTaken: fits === 1, taken, until: performance.now() + left };
   }
 
-  private async connect(): Promise<void> {
-    const client = await buildClient(this.config);
-    client.on('error', (error: unknown) => void this.lose(client, error));
+  /** Returns why Redis cannot be used, or null. The client never reconnects by itself, because it would repeat requests that were given up. */
+  private async connect(): Promise<string | null> {
+    const { url, certificates } = this.config;
+    // It takes a tenth of a second to load.
+    const { createClient } = await import('@redis/client');
+    const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_TIMEOUT_MS };
+    const tls = { tls: true as const, ...(certificates === null ? {} : { ca: certificates }) };
+    const client = createClient({
+      url,
+      socket: url.startsWith('rediss:') ? { ...socket, ...tls } : socket,
+      disableOfflineQueue: true,
+      maintNotifications: 'disabled',
+    }) as unknown as RedisClientType;
+    client.on('error', (error: unknown) => void this.lose(client, describe(error)));
     try {
       await inTime(CONNECT_TIMEOUT_MS, client.connect());
       await inTime(ANSWER_MS, this.takeFrom(client, PROBE, '', 1));
+      if (this.isStopped) client.destroy();
+      else this.client = client;
+      return null;
     } catch (error) {
       if (client.isOpen) client.destroy();
-      throw error;
+      return describe(error);
     }
-    if (this.isStopped) client.destroy();
-    else this.client = client;
   }
 
   /** Goes on without Redis until it can be used again. Later errors of a connection only report that it was closed. */
-  private async lose(client: RedisClientType | null, error: unknown): Promise<void> {
+  private async lose(client: RedisClientType | null, reason: string): Promise<void> {
     if (client !== this.client) return;
     this.client = null;
     if (client?.isOpen === true) client.destroy();
-    const text = `Redis is unavailable, so each process counts the limits alone: ${describe(error)}`;
-    this.incident.note(text);
+    this.incident.note(`Redis is unavailable, so each process counts the limits alone: ${reason}`);
     while (!this.isStopped && !this.isUp) {
       await sleep(RECONNECT_INTERVAL_MS, undefined, { ref: false });
-      await this.connect().catch(() => undefined);
+      await this.connect();
     }
     if (this.isUp) this.incident.end('Redis is reachable, and limits are shared again');
   }
@@ -162,20 +172,4 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
 function describe(error: unknown): string {
   const { message = '', code = 'it cannot be reached' } = error as { message?: string; code?: string };
   return message === '' ? code : message;
-}
-
-/** The client never reconnects by itself, because it would repeat requests that were given up. */
-async function buildClient({ url, certificates }: RedisConfig): Promise<RedisClientType> {
-  // It takes a tenth of a second to load.
-  const { createClient } = await import('@redis/client');
-  const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_TIMEOUT_MS };
-  const client: unknown = createClient({
-    url,
-    socket: url.startsWith('rediss:')
-      ? { ...socket, tls: true, ...(certificates === null ? {} : { ca: certificates }) }
-      : socket,
-    disableOfflineQueue: true,
-    maintNotifications: 'disabled',
-  });
-  return client as RedisClientType;
 }

@@ -2,10 +2,10 @@ import { timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import pLimit from 'p-limit';
-import { IsNull, LessThan, MoreThan, Or, Repository } from 'typeorm';
+import { Repository } from 'typeorm';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { knownScopes } from '../auth/principal.js';
-import { ServiceAccountVerifier } from '../auth/strategies.js';
+import { ServiceAccountVerifier } from '../auth/oauth.guard.js';
 import type { VerifiedToken } from '../auth/tokens/token-verifier.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -108,16 +108,12 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
     return { ids, rows };
   }
 
-  /** The request does not wait for the update, and a lost one does no harm. Other processes may have noted the use. */
+  /** The request does not wait for the update, and a lost one does no harm. */
   private noteUse(id: string, now: Date): void {
     if (this.noting.has(id)) return;
     this.noting.add(id);
-    const before = new Date(now.getTime() - USE_INTERVAL_MS);
-    // A later time is from a clock that was ahead.
-    const after = new Date(now.getTime() + USE_INTERVAL_MS);
-    const isOld = Or(IsNull(), LessThan(before), MoreThan(after));
     this.accounts
-      .update({ id, lastUsedAt: isOld }, { lastUsedAt: now })
+      .update({ id }, { lastUsedAt: now })
       .catch((error: unknown) => {
         this.logger.warn(`The use of service account ${id} was not recorded: ${String(error)}`);
       })

@@ -1,16 +1,28 @@
+import { Field, ID, ObjectType } from '@nestjs/graphql';
 import { Check, Column, Entity, PrimaryColumn, Index, JoinColumn, ManyToOne } from 'typeorm';
+import { InheritAccess } from '../auth/access.js';
 import type { Scope } from '../auth/principal.js';
+import { DateTime } from '../graphql/schema/scalars.js';
 
 /** The account of a program. It is not mirrored: an operator creates it with `directory service-account create`. */
+@ObjectType('ServiceAccount', {
+  description: 'The account of a program. Its requests carry the token of the account and act for no user.',
+})
 @Entity('service_accounts')
 @Check('service_accounts_id_form', `id ~ '^[a-z0-9][a-z0-9-]{1,63}$'`)
 export class ServiceAccountEntity {
+  @InheritAccess()
+  @Field(() => ID, { description: 'The id, which is the first part of the token.' })
   @PrimaryColumn('text', { primaryKeyConstraintName: 'service_accounts_pk' })
   id!: string;
 
+  @InheritAccess()
+  @Field(() => String, { description: 'The name of the program.' })
   @Column('text')
   name!: string;
 
+  @InheritAccess()
+  @Field(() => String, { nullable: true, description: 'The purpose of the account.' })
   @Column('text', { nullable: true })
   description!: string | null;
 
@@ -22,6 +34,8 @@ export class ServiceAccountEntity {
   @Column('text', { nullable: true })
   purpose!: string | null;
 
+  @InheritAccess()
+  @Field(() => [String], { description: 'The scopes of the account.' })
   @Column('text', { array: true })
   scopes!: Scope[];
 
@@ -29,13 +43,24 @@ export class ServiceAccountEntity {
   @Column('uuid', { name: 'limited_to', array: true, nullable: true })
   limitedTo!: string[] | null;
 
+  @InheritAccess()
+  @Field(() => DateTime, { description: 'The time of creation.' })
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
   createdAt!: Date;
 
+  @InheritAccess()
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'The time at which the account expires. Null if it does not expire.',
+  })
   @Column({ type: 'timestamptz', name: 'expires_at', precision: 3, nullable: true })
   expiresAt!: Date | null;
 
-  /** Written at most once a minute. */
+  @InheritAccess()
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'The time of the last use, with a precision of a minute. Null before the first use.',
+  })
   @Column({ type: 'timestamptz', name: 'last_used_at', precision: 3, nullable: true })
   lastUsedAt!: Date | null;
 

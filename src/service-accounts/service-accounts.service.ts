@@ -2,23 +2,16 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, IsNull, Not, Repository } from 'typeorm';
-import type { Principal, Scope } from '../auth/principal.js';
 import { SECRET_PREFIX } from '../auth/tokens/token-verifier.js';
 import { BadUserInputError, NotFoundError, ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import { databaseError } from '../database/statements/database-error.js';
 import { ServiceAccountEntity, ServiceAccountSecretEntity } from './service-account.entity.js';
 
-export interface NewServiceAccount {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly scopes: readonly Scope[];
-  readonly expiresAt: Date | null;
-  /** Who is responsible for the program. */
-  readonly contact?: string | null;
-  /** Why it reads personal data. */
-  readonly purpose?: string | null;
+type Described = Pick<ServiceAccountEntity, 'id' | 'name' | 'description' | 'scopes' | 'expiresAt'>;
+
+export interface NewServiceAccount
+  extends Described, Partial<Pick<ServiceAccountEntity, 'contact' | 'purpose'>> {
   /** The ids of the groups to which the account is limited. Default: it is not limited. */
   readonly groups?: readonly string[] | null;
   /** Whether the id of a revoked account may be used again. Default: false, so that old records name one account. */
@@ -77,12 +70,6 @@ export class ServiceAccountsService {
     @InjectRepository(ServiceAccountEntity) private readonly accounts: Repository<ServiceAccountEntity>,
   ) {}
 
-  /** The account of a service-account token; null for other tokens. */
-  async findCurrent(principal: Principal | null): Promise<ServiceAccountEntity | null> {
-    const id = principal?.serviceAccountId ?? null;
-    return id === null ? null : this.accounts.findOneBy({ id });
-  }
-
   /** The accounts that are not revoked, by id. */
   list(): Promise<DescribedAccount[]> {
     return this.accounts.query(LIST, [new Date()]);
@@ -100,7 +87,6 @@ export class ServiceAccountsService {
       ...account,
       contact: account.contact ?? null,
       purpose: account.purpose ?? null,
-      scopes: [...account.scopes],
       limitedTo: groups ? await this.findGroups(groups) : null,
       createdAt: new Date(),
       lastUsedAt: null,
@@ -148,7 +134,11 @@ export class ServiceAccountsService {
     const account = await this.accounts.manager.transaction(async (manager) => {
       // The lock serializes rotations. Two at once would not see each other's secret and leave three.
       const locked = await getLocked(manager, id);
-      await retireSecrets(manager, id, new Date(Date.now() + overlapSeconds * 1000));
+      const secrets = manager.getRepository(ServiceAccountSecretEntity);
+      // The newest has no end. Not by the time of its creation: the clock may have been set back since.
+      await secrets.delete({ serviceAccountId: id, expiresAt: Not(IsNull()) });
+      const expiresAt = new Date(Date.now() + overlapSeconds * 1000);
+      await secrets.update({ serviceAccountId: id }, { expiresAt });
       await addSecret(manager, id, secret);
       return locked;
     });
@@ -159,10 +149,9 @@ export class ServiceAccountsService {
    * Changes an account; its tokens stay valid.
    * @throws NotFoundError; BadUserInputError if a group does not exist
    */
-  async update(id: string, { groups, scopes, ...others }: AccountChanges): Promise<ServiceAccountEntity> {
+  async update(id: string, { groups, ...others }: AccountChanges): Promise<ServiceAccountEntity> {
     const changes = {
       ...others,
-      ...(scopes && { scopes: [...scopes] }),
       ...(groups !== undefined && { limitedTo: groups && (await this.findGroups(groups)) }),
     };
     return this.accounts.manager.transaction(async (manager) => {
@@ -193,16 +182,6 @@ async function getLocked(manager: EntityManager, id: string): Promise<ServiceAcc
   });
   if (account === null) throw new NotFoundError(`There is no service account «${id}»`, 'id');
   return account;
-}
-
-/** Keeps the newest secret until `end`, and deletes older ones: an account has at most two secrets. */
-async function retireSecrets(manager: EntityManager, id: string, end: Date): Promise<void> {
-  const secrets = manager.getRepository(ServiceAccountSecretEntity);
-  // Not by the time of its creation: the clock may have been set back since.
-  const newest = await secrets.findOneBy({ serviceAccountId: id, expiresAt: IsNull() });
-  if (newest === null) return;
-  await secrets.delete({ serviceAccountId: id, sha256: Not(newest.sha256) });
-  await secrets.update({ serviceAccountId: id }, { expiresAt: end });
 }
 
 async function addSecret(manager: EntityManager, id: string, secret: string): Promise<void> {

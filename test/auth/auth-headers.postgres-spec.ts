@@ -22,7 +22,7 @@ describe('the Authorization header', () => {
   beforeAll(async () => {
     bearer = (await service.accessToken('read')).slice('Bearer '.length);
     basic = (await service.serviceAccount('read')).slice('Basic '.length);
-    const account = { name: 'Colons', description: null, scopes: ['read'], expiresAt: null } as const;
+    const account = { name: 'Colons', description: null, scopes: ['read'], expiresAt: null };
     colons = (await service.app.get(ServiceAccountsService).create({ id: 'colons', ...account }, SECRET))
       .token;
   });

@@ -1,5 +1,5 @@
 import { decodeProtectedHeader } from 'jose';
-import { ExternalIssuer, IssuerKeys } from '../../src/auth/tokens/issuer.js';
+import { ExternalIssuer, keysOf } from '../../src/auth/tokens/issuer.js';
 import { verifySignature } from '../../src/auth/tokens/token-verifier.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
@@ -37,7 +37,7 @@ describe('a faulty identity provider', () => {
   let issuer: ExternalIssuerProcess;
   let service: TestService;
   /** Only the keys, with a fake clock, so that no test waits until they may be fetched again. */
-  let keys: IssuerKeys;
+  let keys: ReturnType<typeof keysOf>;
   let seconds = 0;
   /** Valid tokens that no request has used, of a known key. */
   let unseen: string[];
@@ -58,7 +58,7 @@ describe('a faulty identity provider', () => {
       expired: await issuer.sign({ payload: { exp: 1 } }),
     };
     const external = new ExternalIssuer(issuer.url, { introspection: null, certificates: null });
-    keys = new IssuerKeys(
+    keys = keysOf(
       () => external.fetchKeys(),
       () => seconds * 1000,
     );
@@ -79,7 +79,7 @@ describe('a faulty identity provider', () => {
   async function judgeByKeys(authorization: string): Promise<string> {
     const token = tokenOf(authorization);
     try {
-      await verifySignature(token, keys.find);
+      await verifySignature(token, keys);
       return 'good';
     } catch (error) {
       return (error as { code: string }).code;

@@ -44,7 +44,7 @@ describe('the programs in examples/programs, with a service on the sample', () =
     await database.drop();
   });
 
-  it('sign a user in with openid-client: one token is for userinfo and for the API', async () => {
+  it('sign a user in with openid-client: one request for the claims and the API', async () => {
     const { PATH } = process.env;
     const program = spawn(process.execPath, [writeProgram('sign-in.mjs')], {
       env: { PATH, SERVICE_URL: url },

@@ -1,35 +1,29 @@
 import type { Config } from '../../config/config.js';
 import { audienceForms, FOREIGN, issuersOf, type TokenRules } from '../../config/settings/providers.js';
 import { PROTECTED_PATHS } from '../../http/challenges.js';
-import { knownScopes, type PrincipalKind, type Scope } from '../principal.js';
+import { knownScopes } from '../principal.js';
 
 /** The claims of a JWT, or the members of an introspection. Nothing is known about their types. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** What an access token has to have. */
-export interface Expected extends Pick<Config, 'scopes'> {
-  readonly issuers: readonly string[];
-  readonly audiences: readonly string[];
-  /** Those of them that messages name. */
-  readonly namedAudiences: readonly string[];
-  readonly rules: TokenRules;
-  /** Whether an introspection without `aud` is accepted. */
-  readonly mayLackAudience: boolean;
-}
-
 /** Tokens are for an audience of the settings, or for a resource that the service advertises (RFC 9728). */
-export function expectedOf({ auth, baseUrl, scopes }: Pick<Config, 'auth' | 'baseUrl' | 'scopes'>): Expected {
+export function expectedOf({ auth, baseUrl, scopes }: Pick<Config, 'auth' | 'baseUrl' | 'scopes'>) {
   const { issuer, provider, introspection, rules } = auth;
   const resources = ['', '/', ...PROTECTED_PATHS].map((path) => `${baseUrl}${path}`);
   return {
     issuers: issuer === null ? [baseUrl] : issuersOf(issuer, provider),
     audiences: [...auth.audiences.flatMap((each) => audienceForms(each, provider)), ...resources],
+    /** Those of them that messages name. */
     namedAudiences: [...new Set([...auth.audiences, baseUrl])],
     rules,
+    /** Whether an introspection without `aud` is accepted. */
     mayLackAudience: introspection?.mayLackAudience === true,
     scopes,
   };
 }
+
+/** What an access token has to have. */
+export type Expected = Readonly<ReturnType<typeof expectedOf>>;
 
 /** Seconds by which the clock of the issuer may differ. */
 export const CLOCK_TOLERANCE = 60;
@@ -51,23 +45,39 @@ interface Judgment {
 export function judgeClaims(
   header: Claims | null,
   claims: Claims,
-  expected: Expected,
+  { issuers, audiences, namedAudiences, rules, mayLackAudience }: Expected,
   now: number,
 ): Judgment[] {
   const isJwt = header !== null;
-  const { iss, aud, sub, cnf } = claims;
   const judge = (claim: string, value: unknown, wrong: string | null): Judgment => ({
     claim,
     isRight: wrong === null,
     text: wrong ?? (given(value) ? `${shown(value)} is accepted` : 'none is accepted'),
   });
-  const sign = signOfOther(header, claims, expected.rules);
+  const judgeName = (
+    claim: string,
+    mayLack: boolean,
+    accepted: readonly string[],
+    named: readonly string[],
+  ) => {
+    const value = claims[claim];
+    const isRight =
+      (mayLack && !given(value)) ||
+      (claim === 'aud' ? [value].flat() : [value]).some(
+        (each) => typeof each === 'string' && accepted.includes(each),
+      );
+    const wrong = `its ${claim} is ${shown(value)}, and ${named.map(shown).join(' or ')} is expected`;
+    return judge(claim, value, isRight ? null : wrong);
+  };
+  const { sub, cnf } = claims;
+  const hasSubject = given(sub) ? typeof sub === 'string' && sub !== '' : !isJwt || rules.tokenType === 'any';
+  const sign = signOfOther(header, claims, rules);
   return [
-    ...(isJwt ? [judge('typ', header['typ'], wrongType(header, expected.rules))] : []),
+    ...(isJwt ? [judge('typ', header['typ'], wrongType(header, rules))] : []),
     judge('kind', 'this kind', sign === null ? null : `it is not an access token: ${sign}`),
-    judge('iss', iss, isJwt || given(iss) ? wrongIssuer(iss, expected) : null),
-    judge('aud', aud, isJwt || given(aud) || !expected.mayLackAudience ? wrongAudience(aud, expected) : null),
-    judge('sub', sub, wrongSubject(sub, isJwt && expected.rules.tokenType !== 'any')),
+    judgeName('iss', !isJwt, issuers, issuers.slice(0, 1)),
+    judgeName('aud', !isJwt && mayLackAudience, audiences, namedAudiences),
+    judge('sub', sub, hasSubject ? null : 'its sub is missing, or not a text'),
     ...(['exp', 'nbf', 'iat'] as const).map((claim) =>
       judge(claim, claims[claim], wrongTime(claim, claims[claim], isJwt, now)),
     ),
@@ -78,44 +88,37 @@ export function judgeClaims(
 
 const given = (value: unknown): boolean => value !== undefined && value !== null;
 
-const AT_JWT = 'application/at+jwt';
 /** A media type may lack `application/` (RFC 7515 §4.1.9). */
-function mediaTypeOf(typ: unknown): string | null {
-  if (typeof typ !== 'string') return null;
-  return (typ.includes('/') ? typ : `application/${typ}`).toLowerCase();
-}
+const typeOf = ({ typ }: Claims) =>
+  typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ;
 
-function wrongType({ typ }: Claims, { tokenType }: TokenRules): string | null {
-  const type = mediaTypeOf(typ);
+function wrongType(header: Claims, { tokenType }: TokenRules): string | null {
+  const type = typeOf(header);
   const isAny = tokenType === 'any';
-  const isJwt = type === 'application/jwt';
-  if (type === AT_JWT || (isAny && (typ === undefined || isJwt))) return null;
+  if (type === 'at+jwt' || (isAny && (type === undefined || type === 'jwt'))) return null;
   const accepted = isAny ? 'at+jwt, JWT or none is' : 'at+jwt is';
-  const hint = isJwt ? ': see AUTH_PROVIDER and AUTH_TOKEN_TYPE' : '';
-  return `its typ is ${shown(typ)}, and ${accepted} expected${hint}`;
+  const hint = type === 'jwt' ? ': see AUTH_PROVIDER and AUTH_TOKEN_TYPE' : '';
+  return `its typ is ${shown(header['typ'])}, and ${accepted} expected${hint}`;
 }
 
 /**
  * The names that providers give to access tokens, in lower case. RFC 7662 does not say whether an issuer introspects
  * other tokens. Hydra, Keycloak and Cognito do, and each names the kind in another member.
  */
-const ACCESS_TOKENS: Readonly<Record<string, readonly string[]>> = {
-  token_use: ['access', 'access_token'],
-  token_type: [
-    ...['bearer', 'access_token', 'personal_access_token'],
-    'urn:ietf:params:oauth:token-type:access_token',
-  ],
-  typ: ['bearer', 'access', 'access_token', 'at+jwt', AT_JWT, 'jwt'],
+const ACCESS_TOKENS: Readonly<Record<string, RegExp>> = {
+  token_use: /^access(_token)?$/i,
+  token_type: /^(bearer|(personal_|urn:ietf:params:oauth:token-type:)?access_token)$/i,
+  typ: /^(bearer|access|access_token|(application\/)?at\+jwt|jwt)$/i,
 };
 
 /** What shows that this is an ID token, a refresh token, a logout token or another one; null if it is an access token. */
 function signOfOther(header: Claims | null, claims: Claims, rules: TokenRules): string | null {
   // The header of RFC 9068 says what it is.
-  const isNamed = header !== null && mediaTypeOf(header['typ']) === AT_JWT;
+  const isNamed = header !== null && typeOf(header) === 'at+jwt';
   if (isNamed && rules.tokenType === 'at+jwt') return null;
   const named = Object.entries(ACCESS_TOKENS).find(([claim, names]) => {
     const name = claims[claim];
-    return given(name) && (typeof name !== 'string' || !names.includes(name.toLowerCase()));
+    return given(name) && (typeof name !== 'string' || !names.test(name));
   });
   if (named !== undefined) return `its ${named[0]} is ${shown(claims[named[0]])}`;
   if (isNamed) return null;
@@ -131,24 +134,9 @@ function signOfOther(header: Claims | null, claims: Claims, rules: TokenRules): 
   return hasClient ? null : `it names no client (${rules.clientClaims.join(', ')})`;
 }
 
-function wrongIssuer(iss: unknown, { issuers }: Expected): string | null {
-  if (typeof iss === 'string' && issuers.includes(iss)) return null;
-  return `its iss is ${shown(iss)}, and ${shown(issuers[0])} is expected`;
-}
-
-function wrongAudience(aud: unknown, { audiences, namedAudiences }: Expected): string | null {
-  if ([aud].flat().some((each) => typeof each === 'string' && audiences.includes(each))) return null;
-  return `its aud is ${shown(aud)}, and ${namedAudiences.map(shown).join(' or ')} is expected`;
-}
-
-function wrongSubject(sub: unknown, isRequired: boolean): string | null {
-  const isRight = typeof sub === 'string' ? sub !== '' : !isRequired && !given(sub);
-  return isRight ? null : 'its sub is missing, or not a text';
-}
-
-/** @param isJwt whether `exp` is required, and null is a wrong value */
+/** @param isJwt whether `exp` is required */
 function wrongTime(claim: 'exp' | 'nbf' | 'iat', time: unknown, isJwt: boolean, now: number): string | null {
-  if (time === undefined ? claim !== 'exp' || !isJwt : time === null && !isJwt) return null;
+  if (!given(time) && !(claim === 'exp' && isJwt)) return null;
   if (typeof time !== 'number' || !(time >= 0 && time <= LATEST))
     return `its ${claim} is ${shown(time)}, and seconds since 1970 are expected`;
   const at = new Date(time * 1000).toISOString();
@@ -171,39 +159,35 @@ function shown(value: unknown): string {
   return texts.length === 0 ? 'empty' : texts.slice(0, MOST_SHOWN).join(' and ');
 }
 
-/** What a token says about its principal. */
-interface TokenMeaning {
-  readonly kind: PrincipalKind;
-  readonly subject: string | null;
-  readonly clientId: string | null;
-  /** The value of the claim that names the user; null if the token acts for no user. */
-  readonly user: string | null;
-  /** Why there is no user. */
-  readonly whyNoUser: string | null;
-  readonly scopes: readonly Scope[];
-}
-
 /** Reads a token whose claims are right. */
-export function readMeaning(
-  claims: Claims,
-  { rules, scopes }: Pick<Expected, 'rules' | 'scopes'>,
-): TokenMeaning {
+export function readMeaning(claims: Claims, { rules, scopes }: Pick<Expected, 'rules' | 'scopes'>) {
   const subject = textOf(claims['sub']);
   const clientId = clientOf(claims, rules);
   const user = textOf(valueAt(claims, rules.userClaim));
-  const isOfClient = clientId !== null && [subject, user].some((each) => isClient(each, clientId));
-  const isByGrant = [claims['gty'], claims['grant_type']].flat().some(isClientCredentials);
+  // A client that acts for itself is no user, even if a user has the same id: RFC 9068 §2.2, Auth0, Keycloak.
+  const own =
+    clientId === null ? [] : [clientId, `${clientId}@clients`, `service-account-${clientId.toLowerCase()}`];
+  const isOfClient = [subject, user].some((each) => each !== null && own.includes(each));
+  // With an underscore as in RFC 6749 §4.4.2, or with a hyphen as at Auth0.
+  const isByGrant = [claims['gty'], claims['grant_type']].some((grant) =>
+    /^client[_-]credentials$/.test(String(grant)),
+  );
+  // Anyone can enter the address of another person, and wait for nothing.
+  const isAddress = rules.userField === 'email' || /(?:^|[./])e?mail$/i.test(rules.userClaim);
+  const verified = claims['email_verified'] ?? true;
+  const isUnverified = isAddress && verified !== true && verified !== 'true';
   const whyNoUser = isOfClient
     ? 'the token is of the client itself'
     : user === null
       ? `it has no ${rules.userClaim}`
-      : isUnverified(claims, rules)
+      : isUnverified
         ? 'email_verified is false'
         : null;
   return {
-    kind: isOfClient || isByGrant ? 'PERSONAL_ACCESS_TOKEN' : 'ACCESS_TOKEN',
+    kind: isOfClient || isByGrant ? ('PERSONAL_ACCESS_TOKEN' as const) : ('ACCESS_TOKEN' as const),
     subject: subject ?? user,
     clientId,
+    /** The value of the claim that names the user; null if the token acts for no user. */
     user: whyNoUser === null ? user : null,
     whyNoUser,
     scopes: knownScopes(readScopes(claims, rules), scopes),
@@ -215,36 +199,11 @@ function clientOf(claims: Claims, { clientClaims }: TokenRules): string | null {
   return clientClaims.map((claim) => textOf(claims[claim])).find((client) => client !== null) ?? null;
 }
 
-/**
- * A client that acts for itself is no user, even if a user has the same id. RFC 9068 §2.2 has its id as subject, Auth0
- * appends `@clients`, and Keycloak has an account for each.
- */
-function isClient(name: string | null, client: string): boolean {
-  const own = [client, `${client}@clients`, `service-account-${client.toLowerCase()}`];
-  return name !== null && own.includes(name);
-}
-
-/** With an underscore as in RFC 6749 §4.4.2, or with a hyphen as at Auth0. */
-function isClientCredentials(grant: unknown): boolean {
-  return grant === 'client_credentials' || grant === 'client-credentials';
-}
-
-/** Anyone can enter the address of another person, and wait for nothing. */
-function isUnverified(claims: Claims, { userField, userClaim }: TokenRules): boolean {
-  if (userField !== 'email' && !/(?:^|[./])e?mail$/i.test(userClaim)) return false;
-  const beside = valueAt(claims, `${userClaim.replace(/[^.]*$/, '')}email_verified`);
-  return [claims['email_verified'], beside].some(
-    (verified) => given(verified) && verified !== true && verified !== 'true',
-  );
-}
-
 function readScopes(claims: Claims, { scopeClaim, roleClaim }: TokenRules): string[] {
   if (scopeClaim !== null) return wordsOf(valueAt(claims, scopeClaim));
   const { scope, scp } = claims;
-  const hasNone = !given(scope) && !given(scp);
-  return hasNone && roleClaim !== null
-    ? wordsOf(valueAt(claims, roleClaim))
-    : [...wordsOf(scope), ...wordsOf(scp)];
+  if (roleClaim !== null && !given(scope) && !given(scp)) return wordsOf(valueAt(claims, roleClaim));
+  return [...wordsOf(scope), ...wordsOf(scp)];
 }
 
 /** RFC 6749 §3.3 separates scopes by spaces. Others have a list, or an object with roles as names. */

@@ -1,8 +1,7 @@
-import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request as sendHttp } from 'node:http';
 import { request as sendHttps } from 'node:https';
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -18,7 +17,7 @@ import { Limit } from '../../limits/limits.js';
 
 const TIMEOUT_MS = 2500;
 /** A key set or an introspection is far smaller. */
-const MAX_RESPONSE_BYTES = 1_000_000;
+const MAX_RESPONSE_LENGTH = 1_000_000;
 
 const Metadata = z.object({
   issuer: z.string(),
@@ -38,8 +37,9 @@ const unreachable = (cause: unknown) =>
 
 /** HTTP client of the issuer that AUTH_URL names: discovery, keys, introspection. */
 export class ExternalIssuer {
+  /** Finds the key of a token. Throws ServiceUnavailableError if the keys cannot be fetched at the moment. */
+  readonly find = keysOf(() => this.fetchKeys());
   private metadata: Metadata | null = null;
-  private readonly logger = new Logger('Authentication');
 
   constructor(
     private readonly issuer: string,
@@ -50,20 +50,16 @@ export class ExternalIssuer {
     return this.config.introspection !== null;
   }
 
-  /** The current public keys of the issuer, without the weak ones. A set without usable keys is an error, so that the known keys stay. */
+  /** The current public keys of the issuer. A set without usable keys is an error, so that the known keys stay. */
   async fetchKeys(): Promise<JSONWebKeySet> {
+    // The issuer may have moved them.
+    this.metadata = null;
     const { jwks_uri } = await this.discover();
-    try {
-      const { keys } = await this.request(jwks_uri, KeySet);
-      const usable = keys.filter(isSound);
-      if (usable.length < keys.length) this.logger.warn('Weak or symmetric keys of the issuer are ignored');
-      if (usable.length === 0) throw new Error('The identity provider has no usable keys');
-      return { keys: usable };
-    } catch (error) {
-      // The issuer may have moved them, so the next attempt starts with discovery.
-      this.metadata = null;
-      throw error;
-    }
+    const { keys } = await this.request(jwks_uri, KeySet);
+    // jose rejects short keys of RSA.
+    const usable = keys.filter(({ kty }) => kty !== 'oct');
+    if (usable.length === 0) throw new Error('The identity provider has no usable keys');
+    return { keys: usable };
   }
 
   /** Introspects an opaque token (RFC 7662). Throws ServiceUnavailableError without a valid response. */
@@ -81,13 +77,13 @@ export class ExternalIssuer {
         client && [client.clientId, client.clientSecret],
       );
     } catch (error) {
-      // As for keys: the issuer may have moved its endpoint.
+      // The issuer may have moved its endpoint.
       if (url === null) this.metadata = null;
       throw unreachable(error);
     }
   }
 
-  /** The metadata of the issuer (OpenID Connect Discovery 1.0 §4), fetched once. */
+  /** The metadata of the issuer (OpenID Connect Discovery 1.0 §4), kept until something is wrong or keys are read. */
   async discover(): Promise<Metadata> {
     if (this.metadata !== null) return this.metadata;
     const metadata = await this.request(`${this.issuer}/.well-known/openid-configuration`, Metadata);
@@ -102,7 +98,7 @@ export class ExternalIssuer {
   private async request<Schema extends z.ZodType>(
     url: string,
     schema: Schema,
-    form: URLSearchParams | null = null,
+    form?: URLSearchParams,
     credentials: readonly string[] | null = null,
   ): Promise<z.output<Schema>> {
     const { certificates } = this.config;
@@ -110,8 +106,8 @@ export class ExternalIssuer {
     const options = {
       agent: false,
       signal: AbortSignal.timeout(TIMEOUT_MS),
-      headers: form === null ? headers : { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
-      method: form === null ? 'GET' : 'POST',
+      headers: form ? { ...headers, 'content-type': 'application/x-www-form-urlencoded' } : headers,
+      method: form ? 'POST' : 'GET',
       ...(credentials !== null && { auth: credentials.map(encodeForm).join(':') }),
       ...(certificates !== null && { ca: certificates }),
     };
@@ -120,12 +116,18 @@ export class ExternalIssuer {
     // An error after the response, such as the end of the time, is one of the response too.
     request.on('error', () => undefined);
     const [response] = (await once(request, 'response')) as [IncomingMessage];
-    const isEncoded = (response.headers['content-encoding'] ?? 'identity') !== 'identity';
-    if (response.statusCode !== 200 || isEncoded) {
+    const { 'content-encoding': encoding = 'identity' } = response.headers;
+    if (response.statusCode !== 200 || encoding !== 'identity') {
       response.destroy();
-      throw new Error(`The issuer answered ${isEncoded ? 'with compressed data' : response.statusCode}`);
+      const what = encoding === 'identity' ? response.statusCode : 'with compressed data';
+      throw new Error(`The issuer answered ${what}`);
     }
-    return schema.parse(JSON.parse(await readText(response)));
+    let text = '';
+    for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
+      text += chunk;
+      if (text.length > MAX_RESPONSE_LENGTH) throw new Error('The answer of the issuer is too large');
+    }
+    return schema.parse(JSON.parse(text));
   }
 }
 
@@ -134,74 +136,34 @@ function encodeForm(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);
 }
 
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    if (length > MAX_RESPONSE_BYTES) throw new Error('The answer of the issuer is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-/** Whether a published key is asymmetric and not weak (NIST SP 800-56B §6.2, RFC 7518 §3.3). Only keys of RSA can be weak. */
-export function isSound(key: Readonly<Record<string, unknown>>): boolean {
-  if (key['kty'] !== 'RSA') return key['kty'] === 'EC' || key['kty'] === 'OKP';
-  try {
-    const { asymmetricKeyDetails } = createPublicKey({ key: key as JsonWebKey, format: 'jwk' });
-    const { modulusLength = 0, publicExponent = 0n } = asymmetricKeyDetails ?? {};
-    return modulusLength >= 2048 && publicExponent >= 65_537n && publicExponent % 2n === 1n;
-  } catch {
-    return false;
-  }
-}
-
-/** Time after which the keys are read again, so that a withdrawn one becomes invalid, and after a failed attempt. */
-const REFRESH_MS = 600_000;
-const RETRY_MS = 20_000;
-/** Age up to which keys are used while the issuer cannot be reached. */
-const MAX_AGE_MS = 24 * 3_600_000;
+/** Age up to which keys are used: so long a withdrawn one stays valid, and the issuer may be away. */
+const MAX_AGE_MS = 3_600_000;
 /** The limit for any tokens of clients and any responses of the issuer. */
 const FETCHES_PER_MINUTE = 3;
 
 /**
- * The keys of an external issuer, which jose keeps. A token with an unknown key causes a fetch. If it fails, the error is
+ * Finds the keys of an external issuer, which jose keeps. A token with an unknown key causes a fetch. If it fails, the error is
  * SERVICE_UNAVAILABLE, because the token may be valid.
+ * @param clock milliseconds since any instant
  */
-export class IssuerKeys {
-  private readonly remote: ReturnType<typeof createRemoteJWKSet>;
-  private refreshAt = Infinity;
-
-  /** @param clock milliseconds since any instant */
-  constructor(
-    fetchKeys: () => Promise<JSONWebKeySet>,
-    private readonly clock: () => number = () => performance.now(),
-  ) {
-    const fetches = new Limit('issuer-keys', FETCHES_PER_MINUTE, 60, clock);
-    // The address is not used: `fetchKeys` finds it in the metadata of the issuer.
-    this.remote = createRemoteJWKSet(new URL('https://issuer.invalid/'), {
-      cacheMaxAge: MAX_AGE_MS,
-      cooldownDuration: 0,
-      [customFetch]: async () => {
-        if (!fetches.take('', 1).isTaken)
-          throw new ServiceUnavailableError('The key of this token is not known yet: try again shortly');
-        const keys = await fetchKeys();
-        this.refreshAt = clock() + REFRESH_MS;
-        return Response.json(keys);
-      },
-    });
-  }
-
-  /** Finds the key of a token. Throws ServiceUnavailableError if the keys cannot be fetched at the moment. */
-  readonly find: JWTVerifyGetKey = async (header, token) => {
-    if (this.clock() >= this.refreshAt) {
-      // Other tokens do not wait meanwhile. If it fails, the known keys are still used.
-      this.refreshAt = this.clock() + RETRY_MS;
-      await this.remote.reload().catch(() => undefined);
-    }
+export function keysOf(
+  fetchKeys: () => Promise<JSONWebKeySet>,
+  clock: () => number = () => performance.now(),
+): JWTVerifyGetKey {
+  const fetches = new Limit('issuer-keys', FETCHES_PER_MINUTE, 60, clock);
+  // The address is not used: `fetchKeys` finds it in the metadata of the issuer.
+  const remote = createRemoteJWKSet(new URL('https://issuer.invalid/'), {
+    cacheMaxAge: MAX_AGE_MS,
+    cooldownDuration: 0,
+    [customFetch]: async () => {
+      if (!fetches.take('', 1).isTaken)
+        throw new ServiceUnavailableError('The key of this token is not known yet: try again shortly');
+      return Response.json(await fetchKeys());
+    },
+  });
+  return async (header, token) => {
     try {
-      return await this.remote(header, token);
+      return await remote(header, token);
     } catch (error) {
       const isAboutToken =
         error instanceof errors.JWKSNoMatchingKey ||

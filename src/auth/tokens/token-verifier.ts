@@ -14,7 +14,7 @@ import {
   judgeClaims,
   readMeaning,
 } from './claims.js';
-import { EmbeddedIssuer, ExternalIssuer, IssuerKeys } from './issuer.js';
+import { EmbeddedIssuer, ExternalIssuer } from './issuer.js';
 
 /** Asymmetric only: with a symmetric algorithm, anyone who knows the public key could sign. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
@@ -67,14 +67,14 @@ export interface VerifiedToken {
 @Injectable()
 export class TokenVerifier {
   private readonly external: ExternalIssuer | null;
-  private readonly keys: { readonly find: JWTVerifyGetKey | null };
   private readonly expected: Expected;
 
-  constructor(@Inject(CONFIG) config: Config, embedded: EmbeddedIssuer) {
+  constructor(
+    @Inject(CONFIG) config: Config,
+    private readonly embedded: EmbeddedIssuer,
+  ) {
     const { issuer } = config.auth;
-    const external = issuer === null ? null : new ExternalIssuer(issuer, config.auth);
-    this.external = external;
-    this.keys = external === null ? embedded : new IssuerKeys(() => external.fetchKeys());
+    this.external = issuer === null ? null : new ExternalIssuer(issuer, config.auth);
     this.expected = expectedOf(config);
   }
 
@@ -84,15 +84,17 @@ export class TokenVerifier {
    */
   async verify(token: string): Promise<VerifiedToken> {
     if (isJwt(token)) return this.verifyJwt(token);
-    if (hasServiceAccountSecret(token)) {
-      // The issuer must not see it.
+    // The issuer must not see the secret of a service account, which some clients send as an access token.
+    if ([token, Buffer.from(token, 'base64').toString()].some((text) => text.includes(SECRET_PREFIX)))
       throw UnauthenticatedError.badToken(
         'it is the token of a service account: send it as Basic, not Bearer',
       );
-    }
-    const { external } = this;
-    if (external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is not a JWT');
-    return this.introspect(token, external);
+    if (this.external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is not a JWT');
+    // «Active» means that the issuer knows the token. It may be for another service, or expired by the clock of this one.
+    const { active, ...claims } = await this.external.introspect(token);
+    if (!active) throw UnauthenticatedError.badToken('it is not active');
+    this.rejectWrong(null, claims);
+    return this.verified(token, claims, INTROSPECTION_CACHE_SECONDS);
   }
 
   private async verifyJwt(token: string): Promise<VerifiedToken> {
@@ -100,7 +102,7 @@ export class TokenVerifier {
       const { header, claims } = decode(token);
       // A token that cannot be valid causes no request for keys.
       this.rejectWrong(header, claims);
-      const { find } = this.keys;
+      const { find } = this.external ?? this.embedded;
       if (find === null) throw UnauthenticatedError.badToken('no issuer is trusted');
       await verifySignature(token, find);
       return this.verified(token, claims, JWT_CACHE_SECONDS);
@@ -108,14 +110,6 @@ export class TokenVerifier {
       if (error instanceof ServiceError) throw error;
       throw UnauthenticatedError.badToken(rejectionReason(error), { cause: error });
     }
-  }
-
-  /** «Active» means that the issuer knows the token. It may be for another service, or expired by the clock of this one. */
-  private async introspect(token: string, issuer: ExternalIssuer): Promise<VerifiedToken> {
-    const { active, ...claims } = await issuer.introspect(token);
-    if (!active) throw UnauthenticatedError.badToken('it is not active');
-    this.rejectWrong(null, claims);
-    return this.verified(token, claims, INTROSPECTION_CACHE_SECONDS);
   }
 
   private rejectWrong(header: Claims | null, claims: Claims): void {
@@ -130,10 +124,13 @@ export class TokenVerifier {
     const expiresAt = typeof exp === 'number' ? exp * 1000 : null;
     // The signature of a JWT is verified within the tolerance; an issuer that says «active» has decided.
     const tolerance = isJwt(token) ? CLOCK_TOLERANCE * 1000 : 0;
+    // A token without a subject and a client, which RFC 7662 §2.2 allows, is counted on its own. JSON, because ids may contain any separator.
+    const isAnonymous = subject === null && clientId === null;
+    const counted = isAnonymous ? hash('sha256', token, 'base64url') : JSON.stringify([subject, clientId]);
     return {
       principal: Object.freeze({
         kind,
-        countedAs: countedAs(subject, clientId, token),
+        countedAs: `token:${counted}`,
         scopes: new Set(scopes),
         clientId,
         subject: user,
@@ -143,15 +140,4 @@ export class TokenVerifier {
       cacheFor: Math.min(seconds * 1000, expiresAt === null ? Infinity : expiresAt + tolerance - Date.now()),
     };
   }
-}
-
-/** Whether a token has the secret of a service account, in any spelling. Some clients send it as an access token. */
-function hasServiceAccountSecret(token: string): boolean {
-  return [token, Buffer.from(token, 'base64').toString()].some((text) => text.includes(SECRET_PREFIX));
-}
-
-/** A token without a subject and a client, which RFC 7662 §2.2 allows, is counted on its own. JSON, because ids may contain any separator. */
-function countedAs(subject: string | null, clientId: string | null, token: string): string {
-  const isAnonymous = subject === null && clientId === null;
-  return `token:${isAnonymous ? hash('sha256', token, 'base64url') : JSON.stringify([subject, clientId])}`;
 }

@@ -38,8 +38,8 @@ interface Source {
 
 /** Bytes of renderings in memory: a few thousand in the sizes that pages show. */
 const CACHE_BYTES = 32 * 1024 * 1024;
-/** Number of undecodable pictures that are remembered, so that they cost nothing and are logged once. */
-const UNDECODABLE = 1000;
+/** Stands in the cache for all renderings of a picture that cannot be decoded. */
+const UNDECODABLE = Buffer.alloc(0);
 /** Decoding runs in the pool of 4 threads that DNS, files and cryptography share. Half of it stays free. */
 const RENDERINGS_AT_ONCE = 2;
 const RENDERINGS_WAITING = 256;
@@ -70,11 +70,11 @@ export class PictureRenderer {
   /** Concurrent calls for one rendering share its creation, also if it is dropped meanwhile. */
   private readonly renderings = new LRUCache<string, Buffer, Source>({
     maxSize: CACHE_BYTES,
-    sizeCalculation: (bytes) => bytes.length,
+    // An entry has a name, too.
+    sizeCalculation: (bytes) => bytes.length + 1000,
     fetchMethod: (_name, _stale, { context }) => this.make(context),
     ignoreFetchAbort: true,
   });
-  private readonly undecodable = new LRUCache<string, true>({ max: UNDECODABLE });
   private readonly limit = pLimit(RENDERINGS_AT_ONCE);
 
   /**
@@ -84,7 +84,7 @@ export class PictureRenderer {
    */
   async find(rendering: Rendering, load: () => Promise<Buffer | null>): Promise<Buffer | null> {
     const digest = rendering.sha256.toString('hex');
-    if (this.undecodable.has(digest)) return null;
+    if (this.renderings.has(digest)) return null;
     const name = `${digest} ${rendering.size ?? ''} ${rendering.format}`;
     return (await this.renderings.fetch(name, { context: { rendering, digest, load } })) ?? null;
   }
@@ -100,17 +100,13 @@ export class PictureRenderer {
       try {
         return await render(library, picture, rendering);
       } catch {
-        this.reportOnce(digest);
+        // The digest is the key in the table of pictures, and names no user.
+        if (!this.renderings.has(digest))
+          this.logger.warn(`The picture ${digest} cannot be decoded and counts as none`);
+        this.renderings.set(digest, UNDECODABLE);
         return undefined;
       }
     });
-  }
-
-  /** Logs the digest of the picture, which is its key in the table of pictures, and no user. */
-  private reportOnce(digest: string): void {
-    if (this.undecodable.has(digest)) return;
-    this.undecodable.set(digest, true);
-    this.logger.warn(`The picture ${digest} cannot be decoded and counts as none`);
   }
 }
 

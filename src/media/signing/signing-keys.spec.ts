@@ -47,24 +47,19 @@ describe('the rotation of the generated key', () => {
   }
 
   it('adds a key that verifies, and lets it sign in the next step', async () => {
-    const added = nextStep({ hex: A }, 'steps', B, now);
+    const added = nextStep({ hex: A }, false, B, now);
     expect([added.step, await keysOf(added.key)]).toEqual(['added', [A, B]]);
-    const changed = nextStep(added.key, 'steps', C, now);
+    const changed = nextStep(added.key, false, C, now);
     expect([changed.step, await keysOf(changed.key)]).toEqual(['changed', [B, A]]);
   });
 
-  it('takes one step if no process runs', async () => {
-    const { step, key } = nextStep({ hex: A }, 'once', B, now);
-    expect([step, await keysOf(key)]).toEqual(['changed', [B, A]]);
-  });
-
   it('ends the former key after a day, or at once', async () => {
-    const { key } = nextStep({ hex: A, next: B }, 'steps', C, now);
+    const { key } = nextStep({ hex: A, next: B }, false, C, now);
     expect(key).toEqual({ hex: B, former: { hex: A, until: '2030-01-16T12:00:00.000Z' } });
     expect(await keysOf(key, new Date('2030-01-16T11:59:59Z'))).toEqual([B, A]);
     // In a process that runs on, too.
     expect(await keysOf(key, new Date('2030-01-16T12:00:00Z'))).toEqual([B]);
-    const replaced = nextStep(key, 'replace', C, now);
+    const replaced = nextStep(key, true, C, now);
     expect([replaced.step, await keysOf(replaced.key)]).toEqual(['replaced', [C]]);
   });
 });

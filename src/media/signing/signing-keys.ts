@@ -34,9 +34,6 @@ type GeneratedKey = z.infer<typeof GeneratedKey>;
 /** What a rotation has done: `added` a key that does not sign yet, `changed` the key that signs, or `replaced` it without an overlap. */
 export type RotationStep = 'added' | 'changed' | 'replaced';
 
-/** `steps`: processes run. `once`: none runs. `replace`: the present key must not verify any more. */
-export type RotationWay = 'steps' | 'once' | 'replace';
-
 /**
  * Returns the configured keys, or else the key that the installation generated and stored in the database.
  * @throws Error when the key in the database is invalid
@@ -58,14 +55,15 @@ export async function readSigningKeys(
 
 /**
  * Takes the next step to another generated key. Every process has to know a key before one signs with it.
+ * @param isReplaced whether the present key must not verify any more
  * @throws Error when the key in the database is invalid, or another rotation is in progress
  */
 export async function rotateGenerated(
   dataSource: Pick<DirectoryDataSource, 'findOrCreateKey' | 'replaceKey'>,
-  way: RotationWay,
+  isReplaced: boolean,
 ): Promise<RotationStep> {
   const kept = await readGenerated(dataSource);
-  const { step, key } = nextStep(kept, way, generate().hex, Date.now());
+  const { step, key } = nextStep(kept, isReplaced, generate().hex, Date.now());
   if (!(await dataSource.replaceKey(NAME, kept, key)))
     throw new Error('The key was changed meanwhile: run the command again');
   return step;
@@ -77,14 +75,14 @@ export async function rotateGenerated(
  */
 export function nextStep(
   { hex, next, former }: GeneratedKey,
-  way: RotationWay,
+  isReplaced: boolean,
   fresh: string,
   now: number,
 ): { step: RotationStep; key: GeneratedKey } {
-  if (way === 'replace') return { step: 'replaced', key: { hex: fresh } };
-  if (way === 'steps' && next === undefined) return { step: 'added', key: { hex, next: fresh, former } };
+  if (isReplaced) return { step: 'replaced', key: { hex: fresh } };
+  if (next === undefined) return { step: 'added', key: { hex, next: fresh, former } };
   const until = new Date(now + FORMER_MS).toISOString();
-  return { step: 'changed', key: { hex: next ?? fresh, former: { hex, until } } };
+  return { step: 'changed', key: { hex: next, former: { hex, until } } };
 }
 
 const generate = (): GeneratedKey => ({ hex: randomBytes(KEY_BYTES).toString('hex') });
