@@ -29,6 +29,8 @@ const EXTERNAL = [
   /^typeorm(?:\/|$)/,
   /^pg$/,
   /^reflect-metadata$/,
+  // It calls the deprecated constructor Buffer. Node.js prints a warning, except for modules in node_modules.
+  /^passport-http$/,
 ];
 
 /** Does nothing if the bundle is of the same files. */

@@ -1,27 +1,25 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import type { GqlContextType } from '@nestjs/graphql';
+import { AuthGuard } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
+import passport, { type Strategy } from 'passport';
 import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/service.js';
-import { Database } from '../database/database.js';
 import { countFields } from '../http/malformed-requests.js';
 import { FailedLogins } from '../limits/limits.js';
 import { declaredAccess } from './access.js';
 import { UnauthenticatedError } from './authentication.error.js';
 import type { Principal } from './principal.js';
-import { withUser } from './token-users.js';
+import { BasicStrategy, BearerStrategy } from './strategies.js';
+import { TokenUsers } from './token-users.js';
 import { TokenCache } from './tokens/token-cache.js';
-import { TokenVerifier, type VerifiedToken } from './tokens/token-verifier.js';
-
-/** Verifies the secret of a service account. The module of service accounts, a layer above, provides it. */
-export abstract class ServiceAccountVerifier {
-  /** @throws UnauthenticatedError if the account is unknown, expired or revoked, or the secret is wrong */
-  abstract verify(id: string, secret: string): Promise<VerifiedToken>;
-}
+import type { VerifiedToken } from './tokens/token-verifier.js';
 
 const BASIC = /^Basic\b/i;
 /** One scheme, spaces and one token68 (RFC 9110 §11.4), and nothing else. */
@@ -62,27 +60,26 @@ function parseBasic(token: string): { id: string; secret: string } {
 const MIN_REJECTION_MS = 5;
 
 /**
- * Identifies the principal of a request: an access token (RFC 6750 §2.1) by a cache of verified ones, a service account (RFC 7617)
- * each time. It is a global guard. The GraphQL endpoint calls it before it reads the body, so that there is one identity for all
- * fields of a request.
+ * Identifies the principal of a request, by Passport's strategies behind a cache of verified tokens. It is a global guard.
+ * The GraphQL endpoint calls it before it reads the body, so that there is one identity for all fields of a request.
  */
 @Injectable()
-export class OAuthGuard implements CanActivate {
+export class OAuthGuard extends AuthGuard() {
   constructor(
-    private readonly verifier: TokenVerifier,
-    private readonly serviceAccounts: ServiceAccountVerifier,
+    bearer: BearerStrategy,
+    basic: BasicStrategy,
     private readonly tokens: TokenCache,
+    private readonly users: TokenUsers,
     private readonly failedLogins: FailedLogins,
-    private readonly database: Database,
     @Inject(CONFIG) private readonly config: Config,
-  ) {}
+  ) {
+    super({ defaultStrategy: [register(bearer), register(basic)] });
+  }
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    if (context.getType<GqlContextType>() === 'graphql') return true;
     const access = declaredAccess(context.getHandler(), context.getClass());
-    if (context.getType<GqlContextType>() === 'graphql' || access?.kind === 'public') return true;
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
-    request.principal = await this.authenticate(request.raw, request.ip);
-    return true;
+    return access?.kind === 'public' || this.identify(context);
   }
 
   /**
@@ -97,8 +94,28 @@ export class OAuthGuard implements CanActivate {
     const { isBasic, token } = credentials;
     const { principal } = isBasic
       ? await this.verifySecret(token, request.headers.host, address)
-      : await this.tokens.findOrVerify(token, address, () => this.verifier.verify(token));
-    return withUser(principal, this.database, this.config);
+      : await this.tokens.findOrVerify(token, address, () => this.runStrategies(`Bearer ${token}`));
+    return this.users.find(principal);
+  }
+
+  override handleRequest<Token>(error: unknown, token: Token | false): Token {
+    if (error instanceof Error) throw error;
+    if (token === false) throw UnauthenticatedError.malformedHeader();
+    return token;
+  }
+
+  private async identify(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    request.principal = await this.authenticate(request.raw, request.ip);
+    return true;
+  }
+
+  /** Passport writes to the request that it gets, so it gets one of its own. */
+  private async runStrategies(authorization: string): Promise<VerifiedToken> {
+    const request: { headers: object; user?: VerifiedToken } = { headers: { authorization } };
+    await super.canActivate(new ExecutionContextHost([request]));
+    if (request.user === undefined) throw UnauthenticatedError.malformedHeader();
+    return request.user;
   }
 
   /** Counts wrong secrets, which can be guessed. Wrong access tokens are not counted: most of them have expired. */
@@ -114,7 +131,9 @@ export class OAuthGuard implements CanActivate {
       // The token of the demonstration is for this machine. With an external issuer its id has no special meaning.
       if (this.config.auth.issuer === null && id === DEMO_ACCOUNT && !mayUseEmbedded(this.config, host))
         throw new ServiceError('FORBIDDEN', EMBEDDED_REFUSAL);
-      return await this.serviceAccounts.verify(id, secret);
+      // passport-http cuts the secret at a second colon. Percent-encoded, both parts contain none.
+      const encoded = [id, secret].map(encodeURIComponent).join(':');
+      return await this.runStrategies(`Basic ${Buffer.from(encoded).toString('base64')}`);
     } catch (error) {
       try {
         if (error instanceof UnauthenticatedError) await this.failedLogins.count(address);
@@ -125,4 +144,11 @@ export class OAuthGuard implements CanActivate {
       throw error;
     }
   }
+}
+
+/** Passport has one registry in a process. Unique names keep the strategies of several applications apart. */
+function register(strategy: Strategy): string {
+  const name = randomUUID();
+  passport.use(name, strategy);
+  return name;
 }

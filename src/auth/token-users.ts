@@ -1,7 +1,9 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { Field } from '../common/field.js';
 import { foldAddress, foldId } from '../common/identity.js';
 import type { Config } from '../config/config.js';
-import type { Database } from '../database/database.js';
+import { CONFIG } from '../config/config.module.js';
+import { Database } from '../database/database.js';
 import { lookupCondition } from '../database/fields/object-table.js';
 import { filterTypeOf, fieldConditions } from '../database/fields/filters.js';
 import { type Reader, REVISION, statement, Values } from '../database/statements/statement.js';
@@ -12,17 +14,28 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const LONGEST = 512;
 
 /**
- * The principal of a token with the id of its user, whom the token may name by another field. What others may see does not
- * matter, because the users are those who ask. Throws ServiceUnavailableError.
+ * Finds the users of tokens that name them by another field than the id. What others may see does not matter, because the users
+ * are those who ask.
  */
-export async function withUser(principal: Principal, database: Database, config: Config): Promise<Principal> {
-  const { userField } = config.auth.rules;
-  if (userField === 'id' || principal.subject === null) return principal;
-  const { fields } = config.directory.mapping.users;
-  return Object.freeze({
-    ...principal,
-    subject: await findIdBy(database, userField, principal.subject, fields),
-  });
+@Injectable()
+export class TokenUsers {
+  private readonly field: string;
+  private readonly fields: readonly Field[];
+
+  constructor(
+    @Inject(CONFIG) config: Pick<Config, 'auth' | 'directory'>,
+    private readonly database: Database,
+  ) {
+    this.field = config.auth.rules.userField;
+    this.fields = config.directory.mapping.users.fields;
+  }
+
+  /** The principal of a token with the id of its user. Throws ServiceUnavailableError. */
+  async find(principal: Principal): Promise<Principal> {
+    if (this.field === 'id' || principal.subject === null) return principal;
+    const subject = await findIdBy(this.database, this.field, principal.subject, this.fields);
+    return Object.freeze({ ...principal, subject });
+  }
 }
 
 /** The id of the one user whose field has this value; null if there is none, or if there are several. */

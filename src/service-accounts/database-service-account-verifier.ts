@@ -5,7 +5,7 @@ import pLimit from 'p-limit';
 import { Repository } from 'typeorm';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import { knownScopes } from '../auth/principal.js';
-import { ServiceAccountVerifier } from '../auth/oauth.guard.js';
+import { ServiceAccountVerifier } from '../auth/strategies.js';
 import type { VerifiedToken } from '../auth/tokens/token-verifier.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';

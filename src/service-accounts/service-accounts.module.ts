@@ -3,7 +3,7 @@ import { Query, Resolver } from '@nestjs/graphql';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { CurrentPrincipal, RequireToken } from '../auth/access.js';
-import { ServiceAccountVerifier } from '../auth/oauth.guard.js';
+import { ServiceAccountVerifier } from '../auth/strategies.js';
 import type { Principal } from '../auth/principal.js';
 import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
 import { DatabaseServiceAccountVerifier } from './database-service-account-verifier.js';

@@ -63,9 +63,7 @@ export function judgeClaims(
     const value = claims[claim];
     const isRight =
       (mayLack && !given(value)) ||
-      (claim === 'aud' ? [value].flat() : [value]).some(
-        (each) => typeof each === 'string' && accepted.includes(each),
-      );
+      [value].flat().some((each) => typeof each === 'string' && accepted.includes(each));
     const wrong = `its ${claim} is ${shown(value)}, and ${named.map(shown).join(' or ')} is expected`;
     return judge(claim, value, isRight ? null : wrong);
   };
