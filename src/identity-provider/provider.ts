@@ -73,6 +73,16 @@ export function buildProvider(options: ProviderOptions): Provider {
 /** What the policy of the pages forbids: a font of another host, and a script that selects the text of a field. */
 const FORBIDDEN_PARTS = /@import url\([^)]*\);| onfocus="[^"]*"/g;
 
+/** Advice of oidc-provider for its developers, which would be in the output of the service. */
+const ADVICE = /oidc-provider (NOTICE|WARNING): (default .* function called|a quick start development-only)/;
+
+for (const level of ['info', 'warn'] as const) {
+  const write = console[level].bind(console);
+  console[level] = (...given: unknown[]) => {
+    if (!ADVICE.test(String(given[0]))) write(...given);
+  };
+}
+
 /**
  * Seconds for which an expired device code is still known, so that the response is `expired_token` (RFC 8628 §3.5) and not
  * `invalid_grant`.

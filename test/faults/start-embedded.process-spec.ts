@@ -245,4 +245,16 @@ describe('the programs of PostgreSQL', () => {
     expect(() => restoreLinks(name, copy)).toThrow(`run npm rebuild --ignore-scripts=false ${name}`);
     expect(existsSync(callOf('postgres', parent).program)).toBe(true);
   });
+
+  it('starts although another process has the number of an ended one', async () => {
+    copyTemplate();
+    const other = spawn('sleep', ['600'], { stdio: 'ignore', ...findPostgresUser() });
+    const file = [other.pid, join(directory, 'postgres'), 1_700_000_000, 5432, '', '', ' 1 2', 'ready   '];
+    writeFileSync(lockFile(), `${file.join('\n')}\n`);
+    const { uid, gid } = statSync(join(directory, 'postgres'));
+    chownSync(lockFile(), uid, gid);
+    const listed = await list();
+    other.kill();
+    expect(idsIn(listed)).toEqual(['one']);
+  });
 });

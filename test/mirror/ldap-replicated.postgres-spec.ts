@@ -52,7 +52,10 @@ it('a consumer that lags behind its provider is skipped in favor of the next ser
         return state?.csns ?? [];
       };
       const before = await readCsns();
-      await slapd.change(0, `dn: ${personDn('anna')}\nchangetype: modify\nreplace: carLicense\ncarLicense: B\n`);
+      await slapd.change(
+        0,
+        `dn: ${personDn('anna')}\nchangetype: modify\nreplace: carLicense\ncarLicense: B\n`,
+      );
       await eventually(async () => isEqual(await readCsns(), before), false);
       const known = await readCsns();
       proxy.use(slapd.at(1).port);

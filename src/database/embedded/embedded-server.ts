@@ -135,11 +135,27 @@ export class EmbeddedServer {
       // Another process starts the server at the same time, or has joined and stopped it already.
       if (/postmaster\.pid|ready to accept connections/.test(logged)) {
         this.reason = reason;
+        this.disownLock();
         return;
       }
       const place = logged === '' ? '' : `. Its log is ${log}`;
       const message = `The embedded database in ${this.directory} cannot be used: ${reason}${place}`;
       throw new DatabaseStartError(message, { cause: error });
+    }
+  }
+
+  /**
+   * After a crash of the machine, or in a container, another process may have the number of the process that the lock file names,
+   * which PostgreSQL cannot see. It ignores the number of this process, and still sees whether the shared memory is in use.
+   */
+  private disownLock(): void {
+    try {
+      const text = fs.readFileSync(this.lockFile, 'utf8');
+      const holder = `/proc/${/^\d+/.exec(text)?.[0] ?? ''}`;
+      if (!existsSync(holder) || fs.readlinkSync(join(holder, 'cwd')) === fs.realpathSync(this.data)) return;
+      fs.writeFileSync(this.lockFile, text.replace(/^\d+/, String(process.pid)));
+    } catch {
+      // The process has ended, or belongs to another user: PostgreSQL finds that out.
     }
   }
 
