@@ -19,7 +19,7 @@ import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
 import { parseOptionsOf, validationRulesOf } from './analysis/document-rules.js';
-import { Compiler, Executor, PreviewShares } from './execution/operations.js';
+import { Compiler, Executor } from './execution/operations.js';
 import { Responses } from './execution/responses.js';
 import { bounded } from '../common/errors.js';
 import { formatError } from './errors/error-response.js';
@@ -85,7 +85,6 @@ class DocumentsModule {}
     ResponseCache,
     Compiler,
     Executor,
-    PreviewShares,
     LoadShedder,
     Responses,
     RateLimiter,

@@ -23,7 +23,6 @@ import { RejectionError } from '../../http/rejection.js';
 import { ResponseCache } from '../cache/response-cache.js';
 import { toGraphQLError } from '../errors/error-response.js';
 import { Compiler } from '../execution/operations.js';
-import { LoadShedder, overloaded } from '../http/load-shedder.js';
 import { PersistedDocuments } from '../http/persisted-documents.js';
 import type { RequestContext } from '../http/request-context.js';
 import type { OperationLabel } from '../http/request-state.js';
@@ -58,7 +57,6 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     private readonly compiler: Compiler,
     private readonly limiter: RateLimiter,
     private readonly cache: ResponseCache,
-    private readonly shedder: LoadShedder,
     private readonly documents: PersistedDocuments,
   ) {}
 
@@ -88,11 +86,6 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     const { parsed, request } = context;
     request.operation = labelOf(parsed);
     request.cached = this.cache.find(request);
-    // Cached responses are always sent. Another plugin may have rejected the operation in the meantime.
-    if (request.cached === null && !request.isAnswered) {
-      if (!this.shedder.begin(performance.now())) throw overloaded();
-      request.isUnderWay = true;
-    }
     const variables = coerceVariables(parsed, this.config);
     const decision = this.decide(resolved, context, variables);
     const { cost, dryRunFields, conditions, readsMirror } = decision;

@@ -22,7 +22,6 @@ import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import { periodOfUrls } from '../cache/cache-policy.decorator.js';
 import { type CachedResponse, nameOf, ResponseCache, sharedBodyOf } from '../cache/response-cache.js';
 import { countError, formatError, toGraphQLError, unavailabilityOf } from '../errors/error-response.js';
-import { LoadShedder } from '../http/load-shedder.js';
 import type { RequestContext, Withheld } from '../http/request-context.js';
 import { GRAPHQL_PATH, type ValidatedOperation } from '../http/request-state.js';
 import { Executor } from './operations.js';
@@ -34,7 +33,6 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     @Inject(CONFIG) private readonly config: Pick<Config, 'baseUrl'>,
     private readonly executor: Executor,
     private readonly cache: ResponseCache,
-    private readonly shedder: LoadShedder,
   ) {}
 
   /** The same for all requests. */
@@ -122,9 +120,6 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
 
   /** The head of the response: status and headers of its errors, and their request id. */
   private finish({ http, body }: GraphQLResponse, request: FastifyRequest, error?: GraphQLError): void {
-    if (request.isUnderWay) this.shedder.end();
-    request.isUnderWay = false;
-    request.isAnswered = true;
     http.headers.set('cache-control', 'no-store');
     if (body.kind !== 'single' || body.singleResult.errors === undefined) return;
     const { singleResult } = body;

@@ -11,8 +11,7 @@ import { headersOfRead } from '../../database/staleness.js';
 import { matchesEtag } from '../../http/headers.js';
 import { bodyOf } from '../cache/response-cache.js';
 import { RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.js';
-import { compressed } from './compression.js';
-import { LoadShedder, overloaded } from './load-shedder.js';
+import { LoadShedder } from './load-shedder.js';
 import { TrustedDocuments } from './persisted-documents.js';
 import { RequestContext } from './request-context.js';
 import { readHead, readParameters } from './request-reading.js';
@@ -22,10 +21,7 @@ import { GRAPHQL_PATH, isEndpoint, RequestState } from './request-state.js';
 const TAG_LENGTH = 22;
 
 /** For caches of one client only, which ask before each use. A shared cache that ignores it must distinguish callers. */
-const REVALIDATED = {
-  'cache-control': 'private, no-cache',
-  vary: 'Accept, Accept-Encoding, Authorization, Origin',
-};
+const REVALIDATED = { 'cache-control': 'private, no-cache', vary: 'Accept, Authorization, Origin' };
 
 /** Starts Apollo without a route of its own: the endpoint below has checked what Apollo's integration would check again. */
 export class EndpointDriver extends ApolloDriver {
@@ -77,7 +73,7 @@ export class Endpoint {
   /** Before the body is read. */
   private async admit(request: FastifyRequest): Promise<void> {
     request.rateLimits = [];
-    if (this.shedder.rejectsUnread(performance.now())) throw overloaded();
+    this.shedder.admit();
     try {
       readHead(request);
       request.principal = await this.guard.authenticate(request.raw, request.ip);
@@ -111,11 +107,11 @@ export class Endpoint {
   }
 
   /** The payload of the response. */
-  private async finish(
+  private finish(
     request: FastifyRequest,
     reply: FastifyReply,
     body: string | Buffer,
-  ): Promise<FastifyReply | Readable | string | Buffer> {
+  ): FastifyReply | Readable | string | Buffer {
     const { principal, personalData, mirrorRead, raw } = request;
     void reply.headers(rateLimitHeaders(request.rateLimits ?? []) ?? {});
     if (mirrorRead !== null) void reply.headers(headersOfRead(mirrorRead));
@@ -127,10 +123,7 @@ export class Endpoint {
     // A response without a body discloses no personal data.
     if (personalData !== null && principal !== null && raw.method !== 'HEAD')
       this.accessLog.note(principal, personalData);
-    if (reply.statusCode !== 200 || request.compression === null) return body;
-    const { headers, body: sent } = await compressed(body, request.compression);
-    void reply.headers(headers);
-    return sent;
+    return body;
   }
 }
 

@@ -4,24 +4,20 @@ import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import { parseUrl } from '../../common/url.js';
 import { responseType } from '../errors/error-response.js';
 import { readMaxStaleness } from '../../database/staleness.js';
-import { codingFor } from './compression.js';
 import type { FastifyRequest } from 'fastify';
-import type { DocumentReference, RequestParameters, RequestState } from './request-state.js';
+import type { DocumentReference, RequestParameters } from './request-state.js';
 import { RejectionError } from '../../http/rejection.js';
-import { parse as parseJson } from 'secure-json-parse';
 
 /** Maximum size of all header fields together, in bytes. */
 const MAX_HEADER_BYTES = 16_384;
 
-/** The forms of the responses to valid heads, cached because clients repeat the same head. */
-const correct = new LRUCache<string, ResponseForm>({ max: 1000 });
+/** The media types of the responses to valid heads, cached because clients repeat the same head. */
+const correct = new LRUCache<string, string>({ max: 1000 });
 /** Longer heads are not cached. */
 const MAX_CACHED_LENGTH = 500;
 
-/** The fields on which the form depends. */
-const DECISIVE = ['host', 'accept', 'content-type', 'content-encoding', 'accept-encoding'];
-
-type ResponseForm = Pick<RequestState, 'compression' | 'responseType'>;
+/** The fields on which it depends. */
+const DECISIVE = ['host', 'accept', 'content-type', 'content-encoding'];
 
 /** The step that checks the head, before the body is read. Throws as in the table of docs/http.md. */
 export function readHead(request: FastifyRequest): void {
@@ -39,13 +35,12 @@ export function readHead(request: FastifyRequest): void {
   }
   request.maxStaleness = readMaxStaleness(raw.headers);
   const key = JSON.stringify([method, ...DECISIVE.map((name) => raw.headers[name])]);
-  let form = correct.get(key);
-  if (form === undefined) {
-    form = checkFields(request);
-    if (key.length <= MAX_CACHED_LENGTH) correct.set(key, form);
+  let type = correct.get(key);
+  if (type === undefined) {
+    type = checkFields(request);
+    if (key.length <= MAX_CACHED_LENGTH) correct.set(key, type);
   }
-  request.responseType = form.responseType;
-  request.compression = form.compression;
+  request.responseType = type;
 }
 
 function sizeOf(rawHeaders: readonly string[]): number {
@@ -55,11 +50,11 @@ function sizeOf(rawHeaders: readonly string[]): number {
 }
 
 /** Checks the fields on which the cached result depends. */
-function checkFields({ method, raw }: FastifyRequest): ResponseForm {
+function checkFields({ method, raw }: FastifyRequest): string {
   if (!hasHost(raw)) throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
   if (method === 'POST') checkBodyFields(raw.headers);
   const mediaType = responseType(raw);
-  if (mediaType !== undefined) return { responseType: mediaType, compression: codingFor(raw) };
+  if (mediaType !== undefined) return mediaType;
   throw new ServiceError(
     'NOT_ACCEPTABLE',
     'The answer is application/json or application/graphql-response+json: Accept has to allow one',
@@ -124,47 +119,14 @@ const MEMBERS: readonly [name: string, isValid: (value: unknown) => boolean, exp
   ['extensions', (value) => isMissing(value) || isObject(value), 'extensions must be a JSON object'],
 ];
 
-/** The parameters of bodies: clients repeat them, and checking one takes as long as finding its response. */
-const correctBodies = new LRUCache<string, RequestParameters>({ max: 1000 });
-/** Longer bodies are not cached. */
-const MAX_CACHED_BODY = 5000;
-
 /** The step that reads the body, or the query string of a GET. Throws ServiceError BAD_REQUEST. */
 export function readParameters({ method, bodyText, url }: FastifyRequest): RequestParameters {
   if (method !== 'POST') return readSearch(url);
-  const text = bodyText ?? '';
-  let parameters = correctBodies.get(text);
-  if (parameters === undefined) {
-    parameters = read(parseBody(text));
-    if (text.length <= MAX_CACHED_BODY) correctBodies.set(text, parameters);
-  }
-  return parameters;
-}
-
-/**
- * Parses JSON that means the same to every parser: no duplicate names (RFC 8259 §4), and none that modify prototypes.
- * Throws SyntaxError, or RangeError for a text that nests deeper than the call stack.
- */
-export function parseStrictJson(text: string): unknown {
-  const value: unknown = parseJson(text, { protoAction: 'error', constructorAction: 'error' });
-  if (countMembers(text) !== countMembers(JSON.stringify(value)))
-    throw new SyntaxError('Two members have one name');
-  return value;
-}
-
-/** The members of all objects: texts that a colon follows. The text must be valid JSON. */
-function countMembers(text: string): number {
-  let count = 0;
-  for (const each of text.match(/"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*:)?/g) ?? []) if (each.endsWith(':')) count++;
-  return count;
-}
-
-function parseBody(text: string): unknown {
-  if (text === '') throw new ServiceError('BAD_REQUEST', 'The body is empty');
   try {
-    return parseStrictJson(text);
-  } catch {
-    throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON, or it contains duplicate keys');
+    return read(JSON.parse(bodyText ?? ''));
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON');
   }
 }
 
@@ -201,7 +163,7 @@ function readSearch(url: string): RequestParameters {
 
 function readJson(name: string, text: string | null): unknown {
   try {
-    return text === null || text === '' ? null : parseStrictJson(text);
+    return text === null || text === '' ? null : JSON.parse(text);
   } catch {
     throw new ServiceError('BAD_REQUEST', `${name} must be a JSON object`, { argument: name });
   }

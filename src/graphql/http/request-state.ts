@@ -6,7 +6,6 @@ import type { RejectedRequest } from '../../http/rejection.js';
 import type { PolicyDecision, Variables } from '../analysis/operation-policy.js';
 import type { CachedResponse } from '../cache/response-cache.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';
-import type { Coding } from './compression.js';
 import type { RequestContext } from './request-context.js';
 
 export const GRAPHQL_PATH = '/graphql/v1';
@@ -70,17 +69,11 @@ export class RequestState {
   rateLimits: RateLimitState[] | null = null;
   /** The media type of the response; null before the head is read. */
   responseType: string | null = null;
-  /** How the response is compressed; null if it is not. */
-  compression: Coding | null = null;
   /** Maximum age of the mirror in seconds; null if there is no limit. */
   maxStaleness: number | null = null;
   /** The body as it was sent; null if there is none. */
   bodyText: string | null = null;
   parameters: RequestParameters | null = null;
-  /** Whether the load shedder counts the request as an operation in progress. */
-  isUnderWay = false;
-  /** Whether Apollo has a response. */
-  isAnswered = false;
   cached: CachedResponse | null = null;
   validated: ValidatedOperation | null = null;
   /** The label for logs and metrics; null if there is no operation. */
