@@ -3,7 +3,7 @@ import { Personal, type PersonalDataAccess } from '../access-log/personal-data.d
 import { InheritAccess } from '../auth/access.js';
 import { ChangeKind } from '../common/change-kind.js';
 import { connectionTypes, ConnectionArguments } from '../graphql/schema/connection.js';
-import { DateTime } from '../graphql/schema/scalars.js';
+import { DateTime } from '../graphql/schema/derived-fields.js';
 import { GroupRole, GroupInput } from '../groups/group.model.js';
 import { UserInput } from '../users/user.model.js';
 

@@ -3,7 +3,7 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
-import { GRAPHQL_PATH } from '../graphql/http/request-state.js';
+import { GRAPHQL_PATH } from '../graphql/http/request-context.js';
 import { printSdl } from '../graphql/schema/schema.js';
 import { matchesEtag } from '../http/headers.js';
 

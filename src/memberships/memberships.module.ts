@@ -14,9 +14,8 @@ import {
 import type { GraphQLResolveInfo } from 'graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
-import { ShortList } from '../graphql/analysis/operation-cost.js';
 import { pageSelection, rowSelection } from '../graphql/analysis/selection.js';
-import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/response-cache.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import type { Connection } from '../graphql/schema/connection.js';
 import { Group, GroupInput, RoleFilter } from '../groups/group.model.js';
@@ -151,7 +150,6 @@ class MembershipRoleResolver {
   constructor(private readonly memberships: MembershipsService) {}
 
   @InheritAccess()
-  @ShortList()
   @ResolveField(() => [Group], {
     description:
       'The groups directly inside the group through which the user has the role `value`. Empty if the group itself names the user for it.',

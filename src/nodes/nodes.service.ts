@@ -5,7 +5,7 @@ import { grantedScopes, type Principal, type Scope } from '../auth/principal.js'
 import { ServiceError } from '../common/errors.js';
 import { foldId, type NodeIdentity, type NodeType, parseNodeId } from '../common/identity.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
-import type { Node } from '../graphql/schema/node.js';
+import type { Node } from '../graphql/schema/connection.js';
 import { GroupsService } from '../groups/groups.service.js';
 import { Profile, type User } from '../users/user.model.js';
 import { UsersService } from '../users/users.service.js';

@@ -12,10 +12,8 @@ import { Personal } from '../access-log/personal-data.decorator.js';
 import { RequireScopes } from '../auth/access.js';
 import type { FieldChange } from '../common/field.js';
 import { Shown } from '../graphql/schema/connection.js';
-import { DeriveFields } from '../graphql/schema/derived-fields.js';
-import { ShortList } from '../graphql/analysis/operation-cost.js';
-import { DateTime } from '../graphql/schema/scalars.js';
-import { UserError } from '../graphql/schema/user-errors.js';
+import { DeriveFields, DateTime } from '../graphql/schema/derived-fields.js';
+import { UserError } from '../graphql/schema/schema.js';
 import { GroupInput, GroupRole } from '../groups/group.model.js';
 import { UserInput } from '../users/user.model.js';
 import { formatOf } from './values.js';
@@ -43,7 +41,6 @@ export class PreviewedChange {
 @ObjectType({ description: 'A preview of a change. The service does not apply it.' })
 export class ChangePreview {
   @Personal()
-  @ShortList()
   @Shown(
     () => [PreviewedChange],
     'What would change, field by field: values of the object and roles of the user that the mutation names, as far as the ' +
@@ -82,7 +79,6 @@ abstract class ChangePayload {
   @Shown(() => ChangePreview, 'The change, and the LDIF that makes it permanent.', { nullable: true })
   preview!: ChangePreview;
 
-  @ShortList()
   @Shown(
     () => [UserError],
     'Failures that the client can correct, such as a missing right or an invalid value. If there is one, nothing is changed, and ' +

@@ -1,9 +1,9 @@
 import { Query, Resolver, Field, ID, ObjectType } from '@nestjs/graphql';
 import { RequireToken, CurrentPrincipal, InheritAccess } from '../auth/access.js';
 import type { Principal, Scope } from '../auth/principal.js';
-import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/response-cache.js';
 import { ServiceAccountsService } from './service-accounts.service.js';
-import { DateTime } from '../graphql/schema/scalars.js';
+import { DateTime } from '../graphql/schema/derived-fields.js';
 
 @ObjectType({
   description: 'The account of a program. Its requests carry the token of the account and act for no user.',

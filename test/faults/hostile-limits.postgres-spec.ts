@@ -45,8 +45,6 @@ function levels(count: number): string {
 
 const CLUB = 'group(group: {id: "club"})';
 const aliases = (count: number) => repeat(count, (at) => `a${at}: __typename`);
-const roots = (count: number, more = '') => repeat(count, (at) => `a${at}: buildInfo ${more} { version }`);
-const directives = (count: number, value = 'true') => repeat(count, `__typename @include(if: ${value})`);
 
 /** A document of this many tokens: three per fragment, and a remainder. */
 function tokens(count: number): string {
@@ -102,22 +100,6 @@ const LIMIT_CASES: readonly LimitCase[] = [
     },
   },
   {
-    what: 'root fields',
-    limit: 20,
-    refusal: TOO_COMPLEX,
-    ways: {
-      directly: (count) => operation(`{ ${roots(count)} }`),
-      'through fragments': (count) =>
-        operation(`{ ...A ...B } fragment A on Query { ${roots(count - 5)} } fragment B on Query { ...C }
-          fragment C on Query { ${repeat(5, (at) => `b${at}: buildInfo { version }`)} }`),
-      'by variables': (count) =>
-        operation(
-          `query ($yes: Boolean!, $no: Boolean!) { ${roots(count, '@include(if: $yes)')} b: buildInfo @include(if: $no) { version } }`,
-          { yes: true, no: false },
-        ),
-    },
-  },
-  {
     what: 'tokens',
     limit: 1000,
     refusal: TOO_COMPLEX,
@@ -128,20 +110,6 @@ const LIMIT_CASES: readonly LimitCase[] = [
         operation(`query ($no: Boolean!) { a: __typename @skip(if: $no) ${tokens(count - 21)} }`, {
           no: false,
         }),
-    },
-  },
-  {
-    what: 'directives',
-    limit: 50,
-    refusal: TOO_COMPLEX,
-    ways: {
-      directly: (count) => operation(`{ ${directives(count)} }`),
-      'through fragments': (count) =>
-        operation(
-          `{ ${repeat(4, '...A @skip(if: false)')} ${directives(count - 44)} } fragment A on Query { ${directives(10)} }`,
-        ),
-      'by variables': (count) =>
-        operation(`query ($yes: Boolean!) { ${directives(count, '$yes')} }`, { yes: true }),
     },
   },
   {

@@ -1,11 +1,9 @@
 import { Extensions } from '@nestjs/graphql';
 import {
   type FieldNode,
-  getNamedType,
   getNullableType,
   type GraphQLField,
   type GraphQLObjectType,
-  isCompositeType,
   isListType,
   Kind,
 } from 'graphql';
@@ -54,24 +52,6 @@ export interface OperationCost {
 /** Declares that a field returns one object for each element of a list argument: at most LARGEST_PAGE. */
 export function SizedBy(argument: string): MethodDecorator {
   return Extensions({ sizedBy: argument });
-}
-
-/** Declares that a list is short in every directory, so that it counts values and no nodes. */
-export function ShortList(): MethodDecorator & PropertyDecorator {
-  return Extensions({ isShort: true });
-}
-
-/** Why an operation could request any number of objects by a field; null if it cannot. */
-export function unboundedSize(field: GraphQLField<unknown, unknown>, isInPage: boolean): string | null {
-  const { args, type, extensions } = field;
-  if (args.some(({ name }) => name === 'first' || name === 'last') && !isConnection(field))
-    return 'has only one of first and last';
-  const isList =
-    isListType(getNullableType(type)) && (args.length > 0 || isCompositeType(getNamedType(type)));
-  const isBounded = ['sizedBy', 'mostNodes', 'isShort'].some((bound) => extensions[bound] !== undefined);
-  return isList && !isInPage && !isBounded
-    ? 'is a list without a bound: page it by first and last, or declare @SizedBy or @ShortList'
-    : null;
 }
 
 /** A connection or a list of nodes, with its nodes, and the values in them and not in those of other pages. */

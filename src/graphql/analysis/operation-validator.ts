@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type {
   ApolloServerPlugin,
   GraphQLRequestContextDidResolveOperation,
@@ -6,14 +5,7 @@ import type {
 } from '@apollo/server';
 import { Plugin } from '@nestjs/apollo';
 import { Inject } from '@nestjs/common';
-import {
-  type DocumentNode,
-  type FieldNode,
-  getVariableValues,
-  Kind,
-  type OperationDefinitionNode,
-  OperationTypeNode,
-} from 'graphql';
+import { type DocumentNode, type FieldNode, getVariableValues, Kind, OperationTypeNode } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { nameOfScopes } from '../../auth/access.js';
 import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
@@ -24,8 +16,7 @@ import { ResponseCache } from '../cache/response-cache.js';
 import { toGraphQLError } from '../errors/error-response.js';
 import { Compiler } from '../execution/operations.js';
 import { PersistedDocuments } from '../http/persisted-documents.js';
-import type { RequestContext } from '../http/request-context.js';
-import type { OperationLabel } from '../http/request-state.js';
+import type { RequestContext, OperationLabel } from '../http/request-context.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import {
   evaluatePolicy,
@@ -69,8 +60,10 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
             const message = 'The operation to run is not clear: name one of the document in operationName';
             throw new ServiceError('OPERATION_RESOLUTION_FAILURE', message, { argument: 'operationName' });
           }
-          const refusal = refusalOf(operation, context.request.raw);
-          if (refusal !== null) throw refusal;
+          if (context.request.method !== 'POST' && operation.operation !== OperationTypeNode.QUERY) {
+            const message = `A ${operation.operation} is sent by POST`;
+            throw new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });
+          }
           context.begin({ schema, document, definition: operation, variables: request.variables ?? {} });
           await this.applyPolicy(resolved, context);
           await this.documents.admit(resolved);
@@ -131,16 +124,6 @@ function labelOf({ document, definition }: OperationRequest): OperationLabel {
     name: name === '' || name.length > LONGEST_LABEL ? null : name,
     field: roots.length > 1 ? 'several' : (roots[0] ?? 'schema'),
   };
-}
-
-/** The rejection of a GET or HEAD that would change something; otherwise null. */
-export function refusalOf(
-  { operation }: OperationDefinitionNode,
-  { method }: Pick<IncomingMessage, 'method'>,
-): RejectionError | null {
-  if (method === 'POST' || operation === OperationTypeNode.QUERY) return null;
-  const message = `A ${operation} is sent by POST`;
-  return new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });
 }
 
 function coerceVariables(

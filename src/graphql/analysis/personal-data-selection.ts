@@ -1,5 +1,5 @@
 import { type PersonalDataAccess, isPersonal } from '../../access-log/personal-data.decorator.js';
-import { nameOfOriginal } from '../schema/preview-types.js';
+import { nameOfOriginal } from '../schema/schema.js';
 import type { SelectedField } from './operation-cost.js';
 
 /** Where a response has personal data: users, or objects with data of exactly one user. */

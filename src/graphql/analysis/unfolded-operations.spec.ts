@@ -1,7 +1,7 @@
 import { buildSchema, getIntrospectionQuery, getOperationAST, isObjectType, parse } from 'graphql';
 import { ServiceError } from '../../common/errors.js';
 import { readConfig } from '../../config/config.js';
-import { findDocumentErrors } from './document-rules.js';
+import { findDocumentErrors } from '../http/persisted-documents.js';
 import { evaluatePolicy } from './operation-policy.js';
 
 const schema = buildSchema(

@@ -13,14 +13,13 @@ import {
   separateOperations,
   visit,
 } from 'graphql';
-import type { RequestContext } from '../http/request-context.js';
+import type { RequestContext, CompiledQuery, ValidatedOperation } from '../http/request-context.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { ServiceError } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import type { CompiledQuery, ValidatedOperation } from '../http/request-state.js';
 import { keeps, type OperationRequest, type Variables } from '../analysis/operation-policy.js';
 
 /** Maximum characters of a response for each node that an operation may request. Usual nodes have two fifths. */

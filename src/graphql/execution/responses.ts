@@ -7,23 +7,26 @@ import {
 import { Plugin } from '@nestjs/apollo';
 import { Inject } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import {
-  type FormattedExecutionResult,
-  getOperationAST,
-  type GraphQLError,
-  type GraphQLFormattedError,
-} from 'graphql';
+import { type FormattedExecutionResult, type GraphQLError, type GraphQLFormattedError } from 'graphql';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { completeChallenge } from '../../http/challenges.js';
 import { toRejection } from '../../http/rejection.js';
-import { refusalOf } from '../analysis/operation-validator.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
-import { periodOfUrls } from '../cache/cache-policy.decorator.js';
-import { type CachedResponse, nameOf, ResponseCache, sharedBodyOf } from '../cache/response-cache.js';
+import {
+  periodOfUrls,
+  type CachedResponse,
+  nameOf,
+  ResponseCache,
+  sharedBodyOf,
+} from '../cache/response-cache.js';
 import { countError, formatError, toGraphQLError, unavailabilityOf } from '../errors/error-response.js';
-import type { RequestContext, Withheld } from '../http/request-context.js';
-import { GRAPHQL_PATH, type ValidatedOperation } from '../http/request-state.js';
+import {
+  type RequestContext,
+  type Withheld,
+  GRAPHQL_PATH,
+  type ValidatedOperation,
+} from '../http/request-context.js';
 import { Executor } from './operations.js';
 
 /** The plugin that answers operations: from the cache, with the result of an equal request under way, or by executing them. */
@@ -47,13 +50,8 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
         return rejected(error, id);
       }
     },
-    willSendResponse: ({ response, errors, document, operation, request: given, contextValue }) => {
-      const { request } = contextValue;
-      // A GET must not change anything, even if its document is invalid, which Apollo has found before the policy.
-      const definition = document && !operation ? getOperationAST(document, given.operationName) : null;
-      const refusal = definition ? refusalOf(definition, request.raw) : null;
-      if (refusal !== null) Object.assign(response, rejected(refusal, request.id));
-      this.finish(response, request, errors?.[0]);
+    willSendResponse: ({ response, errors, contextValue }) => {
+      this.finish(response, contextValue.request, errors?.[0]);
       return Promise.resolve();
     },
   });

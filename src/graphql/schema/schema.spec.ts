@@ -12,7 +12,7 @@ const access = new Map<string, object>([
 for (const type of Object.values(built.getTypeMap()).filter(isObjectType))
   if (!type.name.startsWith('__'))
     for (const { name, extensions } of Object.values(type.getFields()))
-      Object.assign(extensions, { access: access.get(name), isShort: true });
+      Object.assign(extensions, { access: access.get(name) });
 const schema = finishSchema(built);
 
 /** A context in which no policy has decided. */

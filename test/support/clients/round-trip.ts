@@ -60,8 +60,6 @@ export class RoundTrip {
         DIRECTORY_GUARD_PERCENT: '100',
         LIMIT_DEPTH: '20',
         LIMIT_ALIASES: '1000',
-        LIMIT_DIRECTIVES: '1000',
-        LIMIT_ROOT_FIELDS: '1000',
         LIMIT_TOKENS: '100000',
         LIMIT_BODY_BYTES: '10000000',
         LIMIT_NODES: '1000000',
