@@ -16,7 +16,7 @@ import { isInAudience } from '../database/visibility/conditions.js';
 import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
-import { nameOfOriginal } from '../graphql/schema/schema.js';
+import { nameOfOriginal } from '../graphql/analysis/personal-data-selection.js';
 import { type Parent, ReferenceResolver } from '../graphql/schema/derived-fields.js';
 import type { GroupListArguments } from '../groups/group-list.inputs.js';
 import { GroupsModule } from '../groups/groups.module.js';

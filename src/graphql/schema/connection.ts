@@ -149,7 +149,7 @@ export function connectionTypes<Node extends object>(
   return { ConnectionType: ConnectionType as unknown as Type<Connection<Node>> };
 }
 
-@InterfaceType({
+@InterfaceType('Node', {
   description: 'An object with an identity that does not change when the object is renamed.',
   resolveType: ({ nodeType }: Node) => nodeType,
 })

@@ -3,7 +3,6 @@ import {
   getNamedType,
   type GraphQLFieldConfigMap,
   GraphQLList,
-  type GraphQLNamedType,
   GraphQLNonNull,
   GraphQLObjectType,
   type GraphQLOutputType,
@@ -34,11 +33,6 @@ import { addDerivedFields } from './derived-fields.js';
 const NODE_ID =
   'Identifies the preview of the object. It is not the `nodeId` of the object, and no query finds it, so that a cache keeps the ' +
   'two apart. Opaque.';
-
-/** The name that the type of an object has where the object is not below a preview. */
-export function nameOfOriginal({ name, extensions }: Pick<GraphQLNamedType, 'name' | 'extensions'>): string {
-  return (extensions['previewOf'] as string | undefined) ?? name;
-}
 
 /**
  * Gives the objects below the payloads of mutations types of their own. A normalizing cache stores an object by its type and
