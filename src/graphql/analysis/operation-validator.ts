@@ -5,7 +5,14 @@ import type {
 } from '@apollo/server';
 import { Plugin } from '@nestjs/apollo';
 import { Inject } from '@nestjs/common';
-import { type DocumentNode, type FieldNode, getVariableValues, Kind, OperationTypeNode } from 'graphql';
+import {
+  type DocumentNode,
+  type FieldNode,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+} from 'graphql';
 import { LRUCache } from 'lru-cache';
 import { nameOfScopes } from '../../auth/access.js';
 import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
@@ -60,10 +67,8 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
             const message = 'The operation to run is not clear: name one of the document in operationName';
             throw new ServiceError('OPERATION_RESOLUTION_FAILURE', message, { argument: 'operationName' });
           }
-          if (context.request.method !== 'POST' && operation.operation !== OperationTypeNode.QUERY) {
-            const message = `A ${operation.operation} is sent by POST`;
-            throw new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });
-          }
+          const refusal = refusalOf(operation, context.request.method);
+          if (refusal !== null) throw refusal;
           context.begin({ schema, document, definition: operation, variables: request.variables ?? {} });
           await this.applyPolicy(resolved, context);
           await this.documents.admit(resolved);
@@ -124,6 +129,13 @@ function labelOf({ document, definition }: OperationRequest): OperationLabel {
     name: name === '' || name.length > LONGEST_LABEL ? null : name,
     field: roots.length > 1 ? 'several' : (roots[0] ?? 'schema'),
   };
+}
+
+/** The rejection of a GET or HEAD that would change something; otherwise null. */
+export function refusalOf({ operation }: OperationDefinitionNode, method: string): RejectionError | null {
+  if (method === 'POST' || operation === OperationTypeNode.QUERY) return null;
+  const message = `A ${operation} is sent by POST`;
+  return new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });
 }
 
 function coerceVariables(

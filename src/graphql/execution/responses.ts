@@ -7,11 +7,17 @@ import {
 import { Plugin } from '@nestjs/apollo';
 import { Inject } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { type FormattedExecutionResult, type GraphQLError, type GraphQLFormattedError } from 'graphql';
+import {
+  type FormattedExecutionResult,
+  getOperationAST,
+  type GraphQLError,
+  type GraphQLFormattedError,
+} from 'graphql';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { completeChallenge } from '../../http/challenges.js';
 import { toRejection } from '../../http/rejection.js';
+import { refusalOf } from '../analysis/operation-validator.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import {
   periodOfUrls,
@@ -50,8 +56,13 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
         return rejected(error, id);
       }
     },
-    willSendResponse: ({ response, errors, contextValue }) => {
-      this.finish(response, contextValue.request, errors?.[0]);
+    willSendResponse: ({ response, errors, document, operation, request: given, contextValue }) => {
+      const { request } = contextValue;
+      // A GET must not change anything, even if its document is invalid, which Apollo has found before the policy.
+      const definition = document && !operation ? getOperationAST(document, given.operationName) : null;
+      const refusal = definition && refusalOf(definition, request.method);
+      if (refusal !== null) Object.assign(response, rejected(refusal, request.id));
+      this.finish(response, request, errors?.[0]);
       return Promise.resolve();
     },
   });

@@ -251,9 +251,7 @@ function accessOf({ extensions, type }: Field, coordinate: string): Access {
   const access = extensions?.['access'] as Access | undefined;
   const isRoot = /^(Query|Mutation)\./.test(coordinate);
   if (access === undefined || (isRoot && access.kind === 'inherited'))
-    throw new Error(
-      `${coordinate} needs @Public, @RequireToken or @RequireScopes, or below a root @InheritAccess`,
-    );
+    throw new Error(`${coordinate} does not say what a token needs: @Public, @RequireToken, @RequireScopes`);
   if (access.kind === 'scopes' && isNonNullType(type))
     throw new Error(`${coordinate} needs a scope, and must be nullable`);
   return access;
