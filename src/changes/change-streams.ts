@@ -117,8 +117,7 @@ export class ChangeStreams implements OnModuleInit {
     rateLimits: RateLimitState[],
     response: ServerResponse,
   ): Promise<void> {
-    if (this.shedder.rejectsUnread(performance.now()))
-      throw new ServiceError('SERVICE_UNAVAILABLE', 'The service is overloaded', { retryAfter: 1 });
+    this.shedder.admit();
     await this.limiter.countRequest({ principal, ip, rateLimits });
     if (response.destroyed) return;
     const { streams, streamsPerPrincipal } = this.config.limits;

@@ -2,7 +2,7 @@ import { Field, ID, ObjectType, registerEnumType, ArgsType, InputType } from '@n
 import { Personal, type PersonalDataAccess } from '../access-log/personal-data.decorator.js';
 import { ChangeKind } from '../common/change-kind.js';
 import { connectionTypes, ConnectionArguments, Shown } from '../graphql/schema/connection.js';
-import { DateTime } from '../graphql/schema/scalars.js';
+import { DateTime } from '../graphql/schema/derived-fields.js';
 import { GroupRole, GroupInput } from '../groups/group.model.js';
 import { UserInput } from '../users/user.model.js';
 

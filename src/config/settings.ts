@@ -190,8 +190,6 @@ export const SETTINGS = {
 
   LIMIT_DEPTH: wholeNumber(1, 100).default(12),
   LIMIT_ALIASES: wholeNumber(0, 1000).default(30),
-  LIMIT_DIRECTIVES: wholeNumber(0, 1000).default(50),
-  LIMIT_ROOT_FIELDS: wholeNumber(1, 1000).default(20),
   LIMIT_TOKENS: wholeNumber(10, 100_000).default(1000),
   LIMIT_BODY_BYTES: wholeNumber(1000, 10_000_000).default(100_000),
   LIMIT_REQUEST_SECONDS: wholeNumber(1, 3600).default(30),

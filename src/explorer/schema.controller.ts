@@ -3,8 +3,7 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import { GraphQLSchemaHost } from '@nestjs/graphql';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
-import { codingFor, compressed } from '../graphql/http/compression.js';
-import { GRAPHQL_PATH } from '../graphql/http/request-state.js';
+import { GRAPHQL_PATH } from '../graphql/http/request-context.js';
 import { printSdl } from '../graphql/schema/schema.js';
 import { matchesEtag } from '../http/headers.js';
 
@@ -18,19 +17,16 @@ export class SchemaController {
   constructor(private readonly host: GraphQLSchemaHost) {}
 
   @Get(`${GRAPHQL_PATH}/schema.graphql`)
-  async getSchema(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+  getSchema(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
     this.text ??= printSdl(this.host.schema);
     const etag = `"${createHash('sha256').update(this.text).digest('base64url')}"`;
-    // The CORS handler may have set the header before.
-    const vary = [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ');
-    void reply.headers({ 'cache-control': 'public, max-age=300', vary });
-    // The tag is weak, because it is that of all codings.
-    void reply.headers({ 'content-type': 'text/plain; charset=utf-8', etag: `W/${etag}` });
-    if (matchesEtag(request.headers['if-none-match'], etag)) {
-      void reply.code(304).send();
-      return;
-    }
-    const { headers, body } = await compressed(this.text, codingFor(request.raw));
-    void reply.headers(headers).send(body);
+    void reply.headers({
+      'cache-control': 'public, max-age=300',
+      'content-type': 'text/plain; charset=utf-8',
+    });
+    // The tag is weak, because a proxy may compress the text.
+    void reply.header('etag', `W/${etag}`);
+    if (matchesEtag(request.headers['if-none-match'], etag)) void reply.code(304).send();
+    else void reply.send(this.text);
   }
 }

@@ -18,13 +18,17 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
-import { parseOptionsOf, validationRulesOf } from './analysis/document-rules.js';
-import { Compiler, Executor, PreviewShares } from './execution/operations.js';
+import {
+  parseOptionsOf,
+  validationRulesOf,
+  PersistedDocuments,
+  TrustedDocuments,
+} from './http/persisted-documents.js';
+import { Compiler, Executor } from './execution/operations.js';
 import { Responses } from './execution/responses.js';
 import { bounded } from '../common/errors.js';
 import { formatError } from './errors/error-response.js';
-import { GRAPHQL_PATH } from './http/request-state.js';
-import { PersistedDocuments, TrustedDocuments } from './http/persisted-documents.js';
+import { GRAPHQL_PATH } from './http/request-context.js';
 import { RateLimitResolver } from './rate-limit/rate-limit.resolver.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { LoadShedder } from './http/load-shedder.js';
@@ -85,7 +89,6 @@ class DocumentsModule {}
     ResponseCache,
     Compiler,
     Executor,
-    PreviewShares,
     LoadShedder,
     Responses,
     RateLimiter,

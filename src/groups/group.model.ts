@@ -1,10 +1,8 @@
 import { ObjectType, Field, ID, InputType } from '@nestjs/graphql';
 import { propertyFields } from '../common/field.js';
 import type { PreloadedPage } from '../database/paging/page.js';
-import { connectionTypes, describedEnum } from '../graphql/schema/connection.js';
-import { Node } from '../graphql/schema/node.js';
-import { DeriveFields } from '../graphql/schema/derived-fields.js';
-import { referenceFieldsOf } from '../graphql/schema/reference-fields.js';
+import { connectionTypes, describedEnum, Node } from '../graphql/schema/connection.js';
+import { DeriveFields, referenceFieldsOf } from '../graphql/schema/derived-fields.js';
 import type { Values } from '../database/statements/statement.js';
 
 /** Roles in the order of inheritance: each role includes those before it. */

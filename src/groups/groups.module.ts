@@ -3,7 +3,7 @@ import { Args, Context, Info, Parent, Query, ResolveField, Resolver } from '@nes
 import type { GraphQLResolveInfo } from 'graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
 import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
-import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/response-cache.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { type Connection, ConnectionArguments } from '../graphql/schema/connection.js';
 import { GroupListArguments } from './group-list.inputs.js';

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Args, ArgsType, Field, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
-import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/response-cache.js';
 import { Profile, User } from '../users/user.model.js';
 import { USER_FIELDS } from '../users/user.fields.js';
 import { LONGEST_SIDE, PICTURE_SIZES, type PictureKind } from './signing/signed-url.js';

@@ -1,11 +1,11 @@
+import { ShortList } from '../graphql/analysis/operation-cost.js';
 import { Module } from '@nestjs/common';
 import { Args, Context, Extensions, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
-import { ShortList } from '../graphql/analysis/operation-cost.js';
 import { pageSelection, rowSelection } from '../graphql/analysis/selection.js';
-import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/response-cache.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import type { Connection } from '../graphql/schema/connection.js';
 import { Group, GroupInput, RoleFilter } from '../groups/group.model.js';

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { GRAPHQL_PATH } from '../graphql/http/request-state.js';
+import { GRAPHQL_PATH } from '../graphql/http/request-context.js';
 import type { HttpAdapter } from '../http/http-adapter.js';
 import { createLog } from './log.js';
 import { costOf, NONE, RequestMetrics, type WatchedRequest } from './metrics/request-metrics.js';

@@ -6,9 +6,9 @@ import { grantedScopes, type Principal, type Scope } from '../auth/principal.js'
 import { ServiceError } from '../common/errors.js';
 import { foldId, type NodeIdentity, type NodeType, parseNodeId } from '../common/identity.js';
 import { SizedBy } from '../graphql/analysis/operation-cost.js';
-import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/response-cache.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
-import { Node } from '../graphql/schema/node.js';
+import { Node } from '../graphql/schema/connection.js';
 import { GroupsModule } from '../groups/groups.module.js';
 import { GroupsService } from '../groups/groups.service.js';
 import { Profile, type User } from '../users/user.model.js';

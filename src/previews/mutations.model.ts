@@ -1,3 +1,4 @@
+import { ShortList } from '../graphql/analysis/operation-cost.js';
 import { applyDecorators } from '@nestjs/common';
 import {
   Args,
@@ -12,10 +13,8 @@ import { Personal } from '../access-log/personal-data.decorator.js';
 import { RequireScopes } from '../auth/access.js';
 import type { FieldChange } from '../common/field.js';
 import { Shown } from '../graphql/schema/connection.js';
-import { DeriveFields } from '../graphql/schema/derived-fields.js';
-import { ShortList } from '../graphql/analysis/operation-cost.js';
-import { DateTime } from '../graphql/schema/scalars.js';
-import { UserError } from '../graphql/schema/user-errors.js';
+import { DeriveFields, DateTime } from '../graphql/schema/derived-fields.js';
+import { UserError } from '../graphql/schema/schema.js';
 import { GroupInput, GroupRole } from '../groups/group.model.js';
 import { UserInput } from '../users/user.model.js';
 import { formatOf } from './values.js';

@@ -18,7 +18,7 @@ import {
 import { type PageSource, readPage } from '../database/paging/page.js';
 import { Values } from '../database/statements/statement.js';
 import { pageSelection } from '../graphql/analysis/selection.js';
-import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/response-cache.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import type { Group } from '../groups/group.model.js';

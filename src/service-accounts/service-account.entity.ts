@@ -2,7 +2,7 @@ import { Field, ID, ObjectType } from '@nestjs/graphql';
 import { Check, Column, Entity, PrimaryColumn, Index, JoinColumn, ManyToOne } from 'typeorm';
 import { InheritAccess } from '../auth/access.js';
 import type { Scope } from '../auth/principal.js';
-import { DateTime } from '../graphql/schema/scalars.js';
+import { DateTime } from '../graphql/schema/derived-fields.js';
 
 /** The account of a program. It is not mirrored: an operator creates it with `directory service-account create`. */
 @ObjectType('ServiceAccount', {

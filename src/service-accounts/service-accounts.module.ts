@@ -5,7 +5,7 @@ import { Repository } from 'typeorm';
 import { CurrentPrincipal, RequireToken } from '../auth/access.js';
 import { ServiceAccountVerifier } from '../auth/strategies.js';
 import type { Principal } from '../auth/principal.js';
-import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/response-cache.js';
 import { DatabaseServiceAccountVerifier } from './database-service-account-verifier.js';
 import { DemoServiceAccount } from './demo-service-account.js';
 import { ServiceAccountEntity } from './service-account.entity.js';

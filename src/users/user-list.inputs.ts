@@ -5,8 +5,7 @@ import {
   orderInput,
   SEARCH_DESCRIPTION,
 } from '../graphql/schema/connection.js';
-import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
-import { DateTime } from '../graphql/schema/scalars.js';
+import { DeriveFields, filtersOf, DateTime } from '../graphql/schema/derived-fields.js';
 import { RoleFilter, GroupInput } from '../groups/group.model.js';
 import { addressInput } from './user.model.js';
 

@@ -2,10 +2,13 @@ import { ObjectType, Field, ID, InputType, InterfaceType } from '@nestjs/graphql
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { type Field as MirroredField, isInstant, propertyFields } from '../common/field.js';
 import type { PreloadedPage } from '../database/paging/page.js';
-import { connectionTypes } from '../graphql/schema/connection.js';
-import { Node } from '../graphql/schema/node.js';
-import { DeriveFields, type DerivedField, ShareFields } from '../graphql/schema/derived-fields.js';
-import { referenceFieldsOf } from '../graphql/schema/reference-fields.js';
+import { connectionTypes, Node } from '../graphql/schema/connection.js';
+import {
+  DeriveFields,
+  type DerivedField,
+  ShareFields,
+  referenceFieldsOf,
+} from '../graphql/schema/derived-fields.js';
 import { RequireScopes } from '../auth/access.js';
 
 /** The schema adds the fields: see ShareFields. */

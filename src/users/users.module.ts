@@ -5,10 +5,10 @@ import { CurrentPrincipal, InheritAccess, RequireScopes, RequireToken } from '..
 import { grantedScopes, type Principal, type Scope } from '../auth/principal.js';
 import { ServiceError } from '../common/errors.js';
 import { objectSelection, pageSelection } from '../graphql/analysis/selection.js';
-import { CachePolicy } from '../graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../graphql/cache/response-cache.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { type Connection, describedEnum, Shown } from '../graphql/schema/connection.js';
-import { DateTime } from '../graphql/schema/scalars.js';
+import { DateTime } from '../graphql/schema/derived-fields.js';
 import { UserListArguments } from './user-list.inputs.js';
 import { Profile, User, UserConnection, UserInput } from './user.model.js';
 import { UsersService } from './users.service.js';

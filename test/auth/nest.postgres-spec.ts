@@ -51,7 +51,7 @@ import {
 } from '../../src/auth/access.js';
 import type { Principal, Scope as TokenScope } from '../../src/auth/principal.js';
 import { ScopesGuard } from '../../src/auth/scopes.guard.js';
-import { CachePolicy } from '../../src/graphql/cache/cache-policy.decorator.js';
+import { CachePolicy } from '../../src/graphql/cache/response-cache.js';
 import type { RequestContext } from '../../src/graphql/http/request-context.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { createAppWith } from '../support/servers/nest-application.js';

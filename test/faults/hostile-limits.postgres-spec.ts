@@ -45,8 +45,6 @@ function levels(count: number): string {
 
 const CLUB = 'group(group: {id: "club"})';
 const aliases = (count: number) => repeat(count, (at) => `a${at}: __typename`);
-const roots = (count: number) => repeat(count, (at) => `a${at}: buildInfo { version }`);
-const directives = (count: number) => repeat(count, '__typename @include(if: true)');
 
 /** A document of this many tokens: three per fragment, and a remainder. */
 function tokens(count: number): string {
@@ -100,35 +98,12 @@ const LIMIT_CASES: readonly LimitCase[] = [
     },
   },
   {
-    what: 'root fields',
-    limit: 20,
-    refusal: TOO_COMPLEX,
-    ways: {
-      directly: (count) => operation(`{ ${roots(count)} }`),
-      'through fragments': (count) =>
-        operation(`{ ...A ...B } fragment A on Query { ${roots(count - 5)} } fragment B on Query { ...C }
-          fragment C on Query { ${repeat(5, (at) => `b${at}: buildInfo { version }`)} }`),
-    },
-  },
-  {
     what: 'tokens',
     limit: 1000,
     refusal: TOO_COMPLEX,
     ways: {
       directly: (count) => operation(`{ ${tokens(count - 2)} }`),
       'through fragments': (count) => operation(`{ ...A } fragment A on Query { ${tokens(count - 10)} }`),
-    },
-  },
-  {
-    what: 'directives',
-    limit: 50,
-    refusal: TOO_COMPLEX,
-    ways: {
-      directly: (count) => operation(`{ ${directives(count)} }`),
-      'through fragments': (count) =>
-        operation(
-          `{ ${repeat(4, '...A @skip(if: false)')} ${directives(count - 44)} } fragment A on Query { ${directives(10)} }`,
-        ),
     },
   },
   {

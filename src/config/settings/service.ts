@@ -92,8 +92,6 @@ export function buildLimits(settings: Settings) {
   return {
     depth: settings.LIMIT_DEPTH,
     aliases: settings.LIMIT_ALIASES,
-    directives: settings.LIMIT_DIRECTIVES,
-    rootFields: settings.LIMIT_ROOT_FIELDS,
     tokens: settings.LIMIT_TOKENS,
     bodyBytes: settings.LIMIT_BODY_BYTES,
     requestSeconds: settings.LIMIT_REQUEST_SECONDS,

@@ -6,7 +6,7 @@ const MAX_BYTES = 10_000_000;
 const MAX_DOCUMENTS = 10_000;
 /** The algorithms of ids that are hashes, by the number of their hexadecimal digits. */
 const ALGORITHMS: Readonly<Record<number, string>> = { 40: 'sha1', 64: 'sha256' };
-/** An id, as requests send it (src/graphql/http/request-reading.ts). */
+/** An id, as requests send it (src/graphql/http/endpoint.ts). */
 const ID = /^[\w.~:-]{1,200}$/;
 
 /** The documents by id. Without the prefix `sha256:`, which clients may omit. */

@@ -28,7 +28,7 @@ import { grantedScopes, type Principal } from '../../auth/principal.js';
 import { accessRefusal } from '../../auth/scopes.guard.js';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
-import type { CacheDependency } from '../cache/cache-policy.decorator.js';
+import type { CacheDependency } from '../cache/response-cache.js';
 import {
   CostCount,
   excessOf,
@@ -106,7 +106,6 @@ class Walk {
   private guardedInput: ServiceError | null = null;
   private selections = 0;
   private aliases = 0;
-  private directives = 0;
   private isDryRun = false;
   private isCacheable = true;
   private isCompilable = true;
@@ -157,10 +156,7 @@ class Walk {
     const { limits, withheld } = this;
     const cost = this.cost.total;
     const excess =
-      excessOf('aliases', this.aliases, limits.aliases) ??
-      excessOf('directives', this.directives, limits.directives) ??
-      excessOf('root fields', roots, limits.rootFields) ??
-      (this.isDryRun ? null : cost.rejection);
+      excessOf('aliases', this.aliases, limits.aliases) ?? (this.isDryRun ? null : cost.rejection);
     if (excess !== null) throw new ServiceError('QUERY_TOO_COMPLEX', excess);
     if (this.tokenNeeded !== null) throw this.tokenNeeded;
     if (roots > 0 && shown === 0) {
@@ -213,7 +209,6 @@ class Walk {
 
   /** Whether `@skip` and `@include` keep a selection. Throws BadUserInputError if a variable is null. */
   private isIncluded({ directives = [] }: SelectionNode): boolean {
-    this.directives += directives.length;
     return directives.every((directive) => {
       const value = directive.arguments?.[0]?.value;
       if (value?.kind === Kind.VARIABLE) {

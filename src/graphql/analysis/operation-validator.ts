@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type {
   ApolloServerPlugin,
   GraphQLRequestContextDidResolveOperation,
@@ -23,10 +22,8 @@ import { RejectionError } from '../../http/rejection.js';
 import { ResponseCache } from '../cache/response-cache.js';
 import { toGraphQLError } from '../errors/error-response.js';
 import { Compiler } from '../execution/operations.js';
-import { LoadShedder, overloaded } from '../http/load-shedder.js';
 import { PersistedDocuments } from '../http/persisted-documents.js';
-import type { RequestContext } from '../http/request-context.js';
-import type { OperationLabel } from '../http/request-state.js';
+import type { RequestContext, OperationLabel } from '../http/request-context.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import {
   evaluatePolicy,
@@ -58,7 +55,6 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     private readonly compiler: Compiler,
     private readonly limiter: RateLimiter,
     private readonly cache: ResponseCache,
-    private readonly shedder: LoadShedder,
     private readonly documents: PersistedDocuments,
   ) {}
 
@@ -71,7 +67,7 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
             const message = 'The operation to run is not clear: name one of the document in operationName';
             throw new ServiceError('OPERATION_RESOLUTION_FAILURE', message, { argument: 'operationName' });
           }
-          const refusal = refusalOf(operation, context.request.raw);
+          const refusal = refusalOf(operation, context.request.method);
           if (refusal !== null) throw refusal;
           context.begin({ schema, document, definition: operation, variables: request.variables ?? {} });
           await this.applyPolicy(resolved, context);
@@ -88,11 +84,6 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     const { parsed, request } = context;
     request.operation = labelOf(parsed);
     request.cached = this.cache.find(request);
-    // Cached responses are always sent. Another plugin may have rejected the operation in the meantime.
-    if (request.cached === null && !request.isAnswered) {
-      if (!this.shedder.begin(performance.now())) throw overloaded();
-      request.isUnderWay = true;
-    }
     const variables = coerceVariables(parsed, this.config);
     const decision = this.decide(resolved, context, variables);
     const { cost, dryRunFields, conditions, readsMirror } = decision;
@@ -143,10 +134,7 @@ function labelOf({ document, definition }: OperationRequest): OperationLabel {
 }
 
 /** The rejection of a GET or HEAD that would change something; otherwise null. */
-export function refusalOf(
-  { operation }: OperationDefinitionNode,
-  { method }: Pick<IncomingMessage, 'method'>,
-): RejectionError | null {
+export function refusalOf({ operation }: OperationDefinitionNode, method: string): RejectionError | null {
   if (method === 'POST' || operation === OperationTypeNode.QUERY) return null;
   const message = `A ${operation} is sent by POST`;
   return new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });

@@ -1,5 +1,5 @@
 import { type PersonalDataAccess, isPersonal } from '../../access-log/personal-data.decorator.js';
-import { nameOfOriginal } from '../schema/preview-types.js';
+import type { GraphQLNamedType } from 'graphql';
 import type { SelectedField } from './operation-cost.js';
 
 /** Where a response has personal data: users, or objects with data of exactly one user. */
@@ -34,6 +34,11 @@ export function personalDataOf(shown: readonly SelectedField[], path: readonly s
     if (fields.length === 0) return [];
     return [{ path, fields: [...new Set(fields)], keys: own.map(keyOf), isValue: false }];
   });
+}
+
+/** The name that the type of an object has where the object is not below a preview. */
+export function nameOfOriginal({ name, extensions }: Pick<GraphQLNamedType, 'name' | 'extensions'>): string {
+  return (extensions['previewOf'] as string | undefined) ?? name;
 }
 
 function keyOf({ path }: SelectedField): string {

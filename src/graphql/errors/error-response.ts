@@ -1,4 +1,4 @@
-import { GRAPHQL_PATH, isEndpoint } from '../http/request-state.js';
+import { GRAPHQL_PATH, isEndpoint } from '../http/request-context.js';
 import { HeaderMap } from '@apollo/server';
 import { Logger } from '@nestjs/common';
 import { GraphQLError, type GraphQLFormattedError } from 'graphql';

@@ -13,16 +13,13 @@ import {
   separateOperations,
   visit,
 } from 'graphql';
-import type { RequestContext } from '../http/request-context.js';
-import pLimit, { type LimitFunction } from 'p-limit';
+import type { RequestContext, CompiledQuery, ValidatedOperation } from '../http/request-context.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
-import { timeLimitsFor } from '../../database/connections/pool-options.js';
+import { ServiceError } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import type { CompiledQuery, ValidatedOperation } from '../http/request-state.js';
 import { keeps, type OperationRequest, type Variables } from '../analysis/operation-policy.js';
 
 /** Maximum characters of a response for each node that an operation may request. Usual nodes have two fifths. */
@@ -35,48 +32,6 @@ const LONGEST_TEXT = 10_000;
 const SHORT = 5;
 const ERROR = 200;
 
-/**
- * Shares the connections of previews among principals: one uses at most half of them, because a preview can take ten seconds. Its
- * further previews wait as long as for a connection.
- */
-@Injectable()
-export class PreviewShares {
-  private readonly most: number;
-  private readonly waitMs: number;
-  /** The principals that have previews. */
-  private readonly byPrincipal = new Map<string, LimitFunction>();
-
-  constructor(@Inject(CONFIG) { database }: Pick<Config, 'database'>) {
-    this.most = Math.ceil(database.previewPoolSize / 2);
-    this.waitMs = timeLimitsFor(database.timeoutSeconds).connection;
-  }
-
-  /** @throws ServiceUnavailableError if the previews of the principal do not end in time */
-  run<Result>(
-    { principal }: Pick<RequestContext, 'principal'>,
-    preview: () => Promise<Result>,
-  ): Promise<Result> {
-    const { countedAs = '' } = principal ?? {};
-    const limit = this.byPrincipal.get(countedAs) ?? pLimit(this.most);
-    this.byPrincipal.set(countedAs, limit);
-    return new Promise((resolve, reject) => {
-      let isWaiting = true;
-      const timer = setTimeout(() => {
-        isWaiting = false;
-        reject(new ServiceUnavailableError('Too many previews of one principal: wait for their answers'));
-      }, this.waitMs);
-      const begin = async () => {
-        clearTimeout(timer);
-        if (isWaiting) await preview().then(resolve, reject);
-      };
-      // The counts of the limit are those after the preview.
-      void limit(begin).then(() => {
-        if (limit.activeCount + limit.pendingCount === 0) this.byPrincipal.delete(countedAs);
-      });
-    });
-  }
-}
-
 @Injectable()
 export class Executor {
   /** Whether fields have audiences. */
@@ -85,7 +40,6 @@ export class Executor {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,
-    private readonly shares: PreviewShares,
   ) {
     const { mapping } = config.directory;
     const fields = [...mapping.users.fields, ...mapping.groups.fields];
@@ -95,7 +49,7 @@ export class Executor {
   /** Rejects with ServiceError QUERY_TOO_COMPLEX if the response would be too long. */
   execute(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
     return operation.isMutation
-      ? this.shares.run(context, () => this.executeInTransaction(operation, context))
+      ? this.executeInTransaction(operation, context)
       : this.query(operation, context);
   }
 

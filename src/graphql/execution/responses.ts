@@ -19,12 +19,20 @@ import { completeChallenge } from '../../http/challenges.js';
 import { toRejection } from '../../http/rejection.js';
 import { refusalOf } from '../analysis/operation-validator.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
-import { periodOfUrls } from '../cache/cache-policy.decorator.js';
-import { type CachedResponse, nameOf, ResponseCache, sharedBodyOf } from '../cache/response-cache.js';
+import {
+  periodOfUrls,
+  type CachedResponse,
+  nameOf,
+  ResponseCache,
+  sharedBodyOf,
+} from '../cache/response-cache.js';
 import { countError, formatError, toGraphQLError, unavailabilityOf } from '../errors/error-response.js';
-import { LoadShedder } from '../http/load-shedder.js';
-import type { RequestContext, Withheld } from '../http/request-context.js';
-import { GRAPHQL_PATH, type ValidatedOperation } from '../http/request-state.js';
+import {
+  type RequestContext,
+  type Withheld,
+  GRAPHQL_PATH,
+  type ValidatedOperation,
+} from '../http/request-context.js';
 import { Executor } from './operations.js';
 
 /** The plugin that answers operations: from the cache, with the result of an equal request under way, or by executing them. */
@@ -34,7 +42,6 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     @Inject(CONFIG) private readonly config: Pick<Config, 'baseUrl'>,
     private readonly executor: Executor,
     private readonly cache: ResponseCache,
-    private readonly shedder: LoadShedder,
   ) {}
 
   /** The same for all requests. */
@@ -53,7 +60,7 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
       const { request } = contextValue;
       // A GET must not change anything, even if its document is invalid, which Apollo has found before the policy.
       const definition = document && !operation ? getOperationAST(document, given.operationName) : null;
-      const refusal = definition ? refusalOf(definition, request.raw) : null;
+      const refusal = definition && refusalOf(definition, request.method);
       if (refusal !== null) Object.assign(response, rejected(refusal, request.id));
       this.finish(response, request, errors?.[0]);
       return Promise.resolve();
@@ -122,9 +129,6 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
 
   /** The head of the response: status and headers of its errors, and their request id. */
   private finish({ http, body }: GraphQLResponse, request: FastifyRequest, error?: GraphQLError): void {
-    if (request.isUnderWay) this.shedder.end();
-    request.isUnderWay = false;
-    request.isAnswered = true;
     http.headers.set('cache-control', 'no-store');
     if (body.kind !== 'single' || body.singleResult.errors === undefined) return;
     const { singleResult } = body;

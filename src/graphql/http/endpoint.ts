@@ -1,31 +1,225 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import { BadUserInputError, ServiceError } from '../../common/errors.js';
+import { parseUrl } from '../../common/url.js';
+import { responseType } from '../errors/error-response.js';
+import { readMaxStaleness, headersOfRead } from '../../database/revisions.js';
+import type { FastifyRequest, FastifyInstance, FastifyReply } from 'fastify';
+import {
+  type DocumentReference,
+  type RequestParameters,
+  RequestContext,
+  GRAPHQL_PATH,
+  isEndpoint,
+  RequestState,
+} from './request-context.js';
+import { RejectionError } from '../../http/rejection.js';
 import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { ApolloServer, type GraphQLRequest, HeaderMap } from '@apollo/server';
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { Injectable } from '@nestjs/common';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AccessLog } from '../../access-log/access-log.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
 import { Database } from '../../database/database.js';
-import { headersOfRead } from '../../database/revisions.js';
 import { matchesEtag } from '../../http/headers.js';
 import { bodyOf } from '../cache/response-cache.js';
 import { RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.js';
-import { compressed } from './compression.js';
-import { LoadShedder, overloaded } from './load-shedder.js';
+import { LoadShedder } from './load-shedder.js';
 import { TrustedDocuments } from './persisted-documents.js';
-import { RequestContext } from './request-context.js';
-import { readHead, readParameters } from './request-reading.js';
-import { GRAPHQL_PATH, isEndpoint, RequestState } from './request-state.js';
+
+/** Maximum size of all header fields together, in bytes. */
+const MAX_HEADER_BYTES = 16_384;
+
+/** The media types of the responses to valid heads, cached because clients repeat the same head. */
+const correct = new LRUCache<string, string>({ max: 1000 });
+/** Longer heads are not cached. */
+const MAX_CACHED_LENGTH = 500;
+
+/** The fields on which it depends. */
+const DECISIVE = ['host', 'accept', 'content-type', 'content-encoding'];
+
+/** The step that checks the head, before the body is read. Throws as in the table of docs/http.md. */
+export function readHead(request: FastifyRequest): void {
+  const { method, raw } = request;
+  if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
+    const headers = { allow: 'GET, HEAD, POST' };
+    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', 'The endpoint accepts GET, HEAD and POST', headers);
+  }
+  if (sizeOf(raw.rawHeaders) > MAX_HEADER_BYTES) {
+    throw new RejectionError(
+      431,
+      'PAYLOAD_TOO_LARGE',
+      `The headers are larger than ${MAX_HEADER_BYTES} bytes`,
+    );
+  }
+  request.maxStaleness = readMaxStaleness(raw.headers);
+  const key = JSON.stringify([method, ...DECISIVE.map((name) => raw.headers[name])]);
+  let type = correct.get(key);
+  if (type === undefined) {
+    type = checkFields(request);
+    if (key.length <= MAX_CACHED_LENGTH) correct.set(key, type);
+  }
+  request.responseType = type;
+}
+
+function sizeOf(rawHeaders: readonly string[]): number {
+  let bytes = 0;
+  for (const text of rawHeaders) bytes += text.length + 2;
+  return bytes;
+}
+
+/** Checks the fields on which the cached result depends. */
+function checkFields({ method, raw }: FastifyRequest): string {
+  if (!hasHost(raw)) throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
+  if (method === 'POST') checkBodyFields(raw.headers);
+  const mediaType = responseType(raw);
+  if (mediaType !== undefined) return mediaType;
+  throw new ServiceError(
+    'NOT_ACCEPTABLE',
+    'The answer is application/json or application/graphql-response+json: Accept has to allow one',
+  );
+}
+
+/** RFC 9112 §3.2: a request without a valid Host is rejected with 400. */
+function hasHost({ headers: { host } }: IncomingMessage): boolean {
+  return host !== undefined && !/[/?#@\\]/.test(host) && parseUrl(`http://${host}/`) !== null;
+}
+
+function checkBodyFields(headers: IncomingHttpHeaders): void {
+  if (!isJson(headers['content-type'])) {
+    throw new ServiceError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'The body must be JSON: Content-Type: application/json, in UTF-8',
+    );
+  }
+  const coding = headers['content-encoding'] ?? 'identity';
+  if (coding.toLowerCase() !== 'identity') {
+    throw new ServiceError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'The body must be sent as it is, without Content-Encoding',
+    );
+  }
+}
+
+/** RFC 9110 §8.3.1. Without a charset, JSON is UTF-8 (RFC 8259 §8.1), the only accepted charset. */
+function isJson(contentType: string | undefined): boolean {
+  const [type = '', ...parameters] = (contentType ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  return (
+    type === 'application/json' &&
+    parameters.every((parameter) => !/^charset\s*=/.test(parameter) || /^charset="?utf-?8"?$/.test(parameter))
+  );
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+const isMissing = (value: unknown) => value === undefined || value === null;
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Some clients send an empty document with a hash. */
+const isWithoutText = (query: unknown) => isMissing(query) || query === '';
+
+/** What the members of a request must be (GraphQL over HTTP, draft, §5.4). Others are ignored. */
+const MEMBERS: readonly [name: string, isValid: (value: unknown) => boolean, expected: string][] = [
+  [
+    'query',
+    // A document contains no NUL (GraphQL October 2021, §2.1.1), but parsers accept it within strings.
+    (value) => typeof value === 'string' && value !== '' && !value.includes('\0'),
+    'query is required: a string that is not empty and contains no NUL',
+  ],
+  [
+    'operationName',
+    (value) => isMissing(value) || typeof value === 'string',
+    'operationName must be a string',
+  ],
+  ['variables', (value) => isMissing(value) || isObject(value), 'variables must be a JSON object'],
+  ['extensions', (value) => isMissing(value) || isObject(value), 'extensions must be a JSON object'],
+];
+
+/** The step that reads the body, or the query string of a GET. Throws ServiceError BAD_REQUEST. */
+export function readParameters({ method, bodyText, url }: FastifyRequest): RequestParameters {
+  if (method !== 'POST') return readSearch(url);
+  try {
+    return read(JSON.parse(bodyText ?? ''));
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON');
+  }
+}
+
+function read(parameters: unknown): RequestParameters {
+  if (Array.isArray(parameters))
+    throw new ServiceError('BAD_REQUEST', 'A request contains one operation: batches are not supported');
+  if (!isObject(parameters)) throw new ServiceError('BAD_REQUEST', 'The body must be a JSON object');
+  const reference = referenceIn(parameters);
+  const isNamed = reference !== null && isWithoutText(parameters['query']);
+  for (const [name, isValid, expected] of MEMBERS)
+    if (!(isNamed && name === 'query') && !isValid(parameters[name]))
+      throw new ServiceError('BAD_REQUEST', expected, { argument: name });
+  const { query, operationName, variables } = parameters as unknown as RequestParameters;
+  return {
+    query: isNamed ? '' : query,
+    reference,
+    // Forms send an empty name instead of omitting it.
+    operationName: operationName === '' ? null : (operationName ?? null),
+    variables: variables ?? null,
+  };
+}
+
+function readSearch(url: string): RequestParameters {
+  const given = new URLSearchParams(/\?(.*)/s.exec(url)?.[1]);
+  const parameters: Record<string, unknown> = {};
+  for (const name of [...MEMBERS.map(([each]) => each), 'documentId']) {
+    const [text = null, ...others] = given.getAll(name);
+    if (others.length > 0) throw new ServiceError('BAD_REQUEST', `${name} is repeated`, { argument: name });
+    const isJson = name === 'variables' || name === 'extensions';
+    parameters[name] = isJson ? readJson(name, text) : text;
+  }
+  return read(parameters);
+}
+
+function readJson(name: string, text: string | null): unknown {
+  try {
+    return text === null || text === '' ? null : JSON.parse(text);
+  } catch {
+    throw new ServiceError('BAD_REQUEST', `${name} must be a JSON object`, { argument: name });
+  }
+}
+
+const PERSISTED_QUERY = 'extensions.persistedQuery';
+
+/** The characters of a document id (GraphQL over HTTP, draft, appendix A), and the most of them. */
+const DOCUMENT_ID = /^[\w.~:-]{1,200}$/;
+
+/**
+ * The document that a request names: by `extensions.persistedQuery`, as Apollo's clients do, or without a `query` by
+ * `documentId` (GraphQL over HTTP, draft, appendix A). Null if it names none. Throws BadUserInputError.
+ */
+function referenceIn({ query, documentId, extensions }: Members): DocumentReference | null {
+  const persisted = (extensions as Members | null | undefined)?.['persistedQuery'] ?? null;
+  if (persisted !== null) {
+    const { version, sha256Hash } = Object(persisted) as Members;
+    if (version !== 1)
+      throw new BadUserInputError('Unsupported persisted query version', `${PERSISTED_QUERY}.version`);
+    return readReference(sha256Hash, `${PERSISTED_QUERY}.sha256Hash`);
+  }
+  if (!isWithoutText(query) || typeof documentId !== 'string') return null;
+  return readReference(documentId, 'documentId');
+}
+
+function readReference(id: unknown, member: DocumentReference['member']): DocumentReference {
+  if (typeof id === 'string' && DOCUMENT_ID.test(id)) return { id: id.replace(/^sha256:/, ''), member };
+  throw new BadUserInputError(`${member} must be a hash or an id of at most 200 characters`, member);
+}
 
 /** Characters of an entity tag, of six bits each. */
 const TAG_LENGTH = 22;
 
 /** For caches of one client only, which ask before each use. A shared cache that ignores it must distinguish callers. */
-const REVALIDATED = {
-  'cache-control': 'private, no-cache',
-  vary: 'Accept, Accept-Encoding, Authorization, Origin',
-};
+const REVALIDATED = { 'cache-control': 'private, no-cache', vary: 'Accept, Authorization, Origin' };
 
 /** Starts Apollo without a route of its own: the endpoint below has checked what Apollo's integration would check again. */
 export class EndpointDriver extends ApolloDriver {
@@ -77,7 +271,7 @@ export class Endpoint {
   /** Before the body is read. */
   private async admit(request: FastifyRequest): Promise<void> {
     request.rateLimits = [];
-    if (this.shedder.rejectsUnread(performance.now())) throw overloaded();
+    this.shedder.admit();
     try {
       readHead(request);
       request.principal = await this.guard.authenticate(request.raw, request.ip);
@@ -111,11 +305,11 @@ export class Endpoint {
   }
 
   /** The payload of the response. */
-  private async finish(
+  private finish(
     request: FastifyRequest,
     reply: FastifyReply,
     body: string | Buffer,
-  ): Promise<FastifyReply | Readable | string | Buffer> {
+  ): FastifyReply | Readable | string | Buffer {
     const { principal, personalData, mirrorRead, raw } = request;
     void reply.headers(rateLimitHeaders(request.rateLimits ?? []) ?? {});
     if (mirrorRead !== null) void reply.headers(headersOfRead(mirrorRead));
@@ -127,10 +321,7 @@ export class Endpoint {
     // A response without a body discloses no personal data.
     if (personalData !== null && principal !== null && raw.method !== 'HEAD')
       this.accessLog.note(principal, personalData);
-    if (reply.statusCode !== 200 || request.compression === null) return body;
-    const { headers, body: sent } = await compressed(body, request.compression);
-    void reply.headers(headers);
-    return sent;
+    return body;
   }
 }
 

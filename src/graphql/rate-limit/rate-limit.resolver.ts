@@ -1,9 +1,9 @@
 import { Args, Context, Int, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { Public } from '../../auth/access.js';
-import { CachePolicy } from '../cache/cache-policy.decorator.js';
+import { CachePolicy } from '../cache/response-cache.js';
 import type { RequestContext } from '../http/request-context.js';
 import { Shown } from '../schema/connection.js';
-import { DateTime } from '../schema/scalars.js';
+import { DateTime } from '../schema/derived-fields.js';
 import type { RateLimitState } from './rate-limiter.js';
 
 @ObjectType({ description: 'The cost of this operation and the state of the rate limit.' })

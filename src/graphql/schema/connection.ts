@@ -8,10 +8,13 @@ import {
   ObjectType,
   registerEnumType,
   type ReturnTypeFunc,
+  ID,
+  InterfaceType,
 } from '@nestjs/graphql';
 import { InheritAccess } from '../../auth/access.js';
 import type { PageArguments } from '../../common/page.js';
 import type { Page } from '../../database/paging/page.js';
+import { nodeIdOf, type NodeType } from '../../common/identity.js';
 
 /** A field for everyone who may read the object. */
 export const Shown = (type: ReturnTypeFunc, description: string, options: FieldOptions = {}) =>
@@ -167,4 +170,24 @@ export function connectionTypes<Node extends object>(
   }
 
   return { ConnectionType: ConnectionType as unknown as Type<Connection<Node>> };
+}
+
+@InterfaceType('Node', {
+  description: 'An object with an identity that does not change when the object is renamed.',
+  resolveType: ({ nodeType }: Node) => nodeType,
+})
+export abstract class Node {
+  /** Identity of the entry (RFC 4530); internal. */
+  entryUuid!: string;
+
+  abstract get nodeType(): NodeType;
+
+  @InheritAccess()
+  @Field(() => ID, {
+    description:
+      'Identifies the object among the objects of all types, independently of its id. Opaque. It stays the same when the object is renamed or moved.',
+  })
+  get nodeId(): string {
+    return nodeIdOf(this.nodeType, this.entryUuid);
+  }
 }

@@ -1,6 +1,5 @@
-import { MapperKind, mapSchema } from '@graphql-tools/utils';
-import { Extensions } from '@nestjs/graphql';
 import {
+  GraphQLScalarType,
   buildSchema,
   type GraphQLFieldConfig,
   type GraphQLFieldConfigMap,
@@ -15,14 +14,39 @@ import {
   type NamedTypeNode,
   parseType,
   typeFromAST,
+  type GraphQLResolveInfo,
 } from 'graphql';
-import { type Field, type FieldAudience, pluralOf } from '../../common/field.js';
+import { GraphQLDateTime, GraphQLURL } from 'graphql-scalars';
+import { MapperKind, mapSchema } from '@graphql-tools/utils';
+import { Extensions } from '@nestjs/graphql';
+import { type Field, type FieldAudience, pluralOf, isList, MOST_REFERENCES } from '../../common/field.js';
 import type { Access, ResolverMethod } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
 import type { Match } from '../../common/match.js';
 import { filterTypeOf } from '../../database/fields/filters.js';
-import type { CacheDependency } from '../cache/cache-policy.decorator.js';
-import { Url } from './scalars.js';
+import type { CacheDependency } from '../cache/response-cache.js';
+import type { DirectoryMapping } from '../../config/model/mapping.js';
+import { type ObjectKind, referenceFields } from '../../database/fields/projection.js';
+import type { RequestContext } from '../http/request-context.js';
+
+/** An instant. Input may have any offset (RFC 3339 §5.6); output is UTC. */
+export const DateTime = new GraphQLScalarType({
+  ...GraphQLDateTime.toConfig(),
+  serialize: (value) => (isStoredInstant(value) ? value : GraphQLDateTime.serialize(value)),
+  specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
+  description: 'An instant in UTC with milliseconds, as in RFC 3339: 2026-03-01T08:15:30.000Z.',
+});
+
+/** Whether a value has the form in which the mirror stores instants of custom fields, which is that of the output. */
+function isStoredInstant(value: unknown): value is string {
+  return typeof value === 'string' && value.length === 24 && value.endsWith('Z');
+}
+
+/** Only in schemas with a custom field of this type. */
+export const Url = new GraphQLScalarType({
+  ...GraphQLURL.toConfig(),
+  description: 'An absolute URL, as in RFC 3986.',
+});
 
 /** A field of an object type or an input type that no property of a class declares. */
 export interface DerivedField {
@@ -195,4 +219,48 @@ function fieldsSharedBy(types: readonly GraphQLObjectType[]): GraphQLFieldConfig
 function signatureOf(field: GraphQLFieldConfig<unknown, unknown> | undefined): string {
   const given = Object.entries(field?.args ?? {}).map(([name, { type }]) => `${name}: ${String(type)}`);
   return `(${given.join()}): ${String(field?.type)}`;
+}
+
+/** Resolves references of custom fields. The token by which src/field-references provides it. */
+export abstract class ReferenceResolver {
+  abstract one(...given: Given): unknown;
+  abstract list(...given: Given): unknown;
+  abstract reverse(...given: Given): unknown;
+}
+
+type Given = [parent: Parent, given: unknown, context: RequestContext, info: GraphQLResolveInfo];
+
+/** A user, a profile or a group. */
+export interface Parent {
+  readonly key: number;
+}
+
+/** The references of users or groups, and the connections of those that refer to them. */
+export function referenceFieldsOf({ users, groups }: DirectoryMapping, kind: ObjectKind): DerivedField[] {
+  const sides = [
+    { fields: referenceFields(users.fields), from: 'user', type: 'UserConnection', list: 'users' },
+    { fields: referenceFields(groups.fields), from: 'group', type: 'GroupConnection', list: 'groups' },
+  ] as const;
+  return sides.flatMap(({ fields, from, type, list }) =>
+    fields.flatMap((field) => {
+      const { name, reference } = field;
+      // A reference leads beyond the parent, to objects that only tokens with `read` may read.
+      const shared = { ...field, scopes: [...new Set(['read', ...(field.scopes ?? [])])] };
+      const own: DerivedField[] = isList(field)
+        ? [{ ...shared, resolver: { class: ReferenceResolver, name: 'list' }, mostNodes: MOST_REFERENCES }]
+        : [{ ...shared, resolver: { class: ReferenceResolver, name: 'one' } }];
+      const reverse: DerivedField = {
+        ...shared,
+        name: reference.reverse ?? '',
+        type,
+        description: `The ${list} that have this ${kind} as \`${name}\`, page by page.`,
+        argumentsOf: list,
+        resolver: { class: ReferenceResolver, name: 'reverse' },
+      };
+      return [
+        ...(from === kind ? own : []),
+        ...(reference.to === kind && reference.reverse !== null ? [reverse] : []),
+      ];
+    }),
+  );
 }

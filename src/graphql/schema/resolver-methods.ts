@@ -14,7 +14,7 @@ import type { ResolverMethod } from '../../auth/access.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
 import { ScopesGuard } from '../../auth/scopes.guard.js';
 import { RethrowFilter } from '../../http/rejection.js';
-import { uncached } from '../cache/cache-policy.decorator.js';
+import { uncached } from '../cache/response-cache.js';
 
 type Field = GraphQLFieldConfig<unknown, unknown>;
 type Method = (...given: readonly unknown[]) => unknown;

@@ -1,28 +1,171 @@
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import {
-  buildSchema,
-  defaultFieldResolver,
   getNamedType,
-  type GraphQLField,
-  type GraphQLFieldConfig,
+  type GraphQLFieldConfigMap,
+  GraphQLList,
+  GraphQLNonNull,
   GraphQLObjectType,
+  type GraphQLOutputType,
   GraphQLSchema,
+  isAbstractType,
   isIntrospectionType,
+  isListType,
   isNonNullType,
   isObjectType,
+  type GraphQLFieldResolver,
+  buildSchema,
+  defaultFieldResolver,
+  type GraphQLFieldConfig,
   lexicographicSortSchema,
   parse,
   printSchema,
 } from 'graphql';
+import { nodeIdOf } from '../../common/identity.js';
+import { ObjectType, registerEnumType } from '@nestjs/graphql';
+import { asServiceError, BadUserInputError, type ServiceError } from '../../common/errors.js';
+import { countError } from '../errors/error-response.js';
+import type { RequestContext } from '../http/request-context.js';
+import { Shown } from './connection.js';
 import { type Access, scopesOf } from '../../auth/access.js';
 import { accessRefusal } from '../../auth/scopes.guard.js';
-import type { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { isConnection, unboundedSize } from '../analysis/operation-cost.js';
-import type { RequestContext } from '../http/request-context.js';
 import { addDerivedFields } from './derived-fields.js';
-import { addPreviewTypes } from './preview-types.js';
-import { asPreview } from './user-errors.js';
+
+const NODE_ID =
+  'Identifies the preview of the object. It is not the `nodeId` of the object, and no query finds it, so that a cache keeps the ' +
+  'two apart. Opaque.';
+
+/**
+ * Gives the objects below the payloads of mutations types of their own. A normalizing cache stores an object by its type and
+ * identity, and would otherwise show previewed values as those of the directory. The types have the same fields, resolved by the
+ * same code.
+ */
+export function addPreviewTypes(schema: GraphQLSchema): GraphQLSchema {
+  const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
+  const payloads = new Set(mutations.map(({ type }) => getNamedType(type).name));
+  const previews = new Map<string, GraphQLObjectType>();
+  const previewIn = (type: GraphQLOutputType): GraphQLOutputType => {
+    if (isNonNullType(type)) return new GraphQLNonNull(previewIn(type.ofType));
+    if (isListType(type)) return new GraphQLList(previewIn(type.ofType));
+    if (isAbstractType(type)) throw new Error(`${type.name} is below a payload and has no type for previews`);
+    if (!isObjectType(type) || !leadsToNode(type)) return type;
+    const preview = previews.get(type.name) ?? previewOf(type);
+    previews.set(type.name, preview);
+    return preview;
+  };
+  const withPreviews = (fields: GraphQLFieldConfigMap<unknown, unknown>) =>
+    Object.fromEntries(
+      Object.entries(fields).map(([name, field]) => [name, { ...field, type: previewIn(field.type) }]),
+    );
+  const previewOf = (type: GraphQLObjectType): GraphQLObjectType => {
+    const { description, extensions, fields, ...config } = type.toConfig();
+    // `GroupConnection` becomes `GroupPreviewConnection`, and `User` becomes `UserPreview`.
+    const name = type.name.replace(/(?=(?:Connection|Edge)$)|$/, 'Preview');
+    const resolve = (object: unknown) => nodeIdOf(name, (object as { entryUuid: string }).entryUuid);
+    const nodeId = isNode(type) && fields['nodeId'] && { ...fields['nodeId'], description: NODE_ID, resolve };
+    return new GraphQLObjectType({
+      ...config,
+      name,
+      description: `${description ?? ''} It has the values after a previewed change, and is not a \`${type.name}\`.`,
+      interfaces: [],
+      extensions: { ...extensions, previewOf: type.name },
+      fields: () => withPreviews({ ...fields, ...(nodeId && { nodeId }) }),
+    });
+  };
+  return mapSchema(schema, {
+    [MapperKind.OBJECT_TYPE]: (type) => {
+      if (!payloads.has(type.name)) return type;
+      const { fields, ...config } = type.toConfig();
+      return new GraphQLObjectType({ ...config, fields: withPreviews(fields) });
+    },
+  });
+}
+
+function isNode(type: GraphQLObjectType): boolean {
+  return type.getInterfaces().some(({ name }) => name === 'Node');
+}
+
+/** Whether an object of the type is one with an identity, or has one in a field at any depth. */
+function leadsToNode(type: GraphQLObjectType, seen = new Set<string>()): boolean {
+  if (isNode(type)) return true;
+  seen.add(type.name);
+  return Object.values(type.getFields()).some((field) => {
+    const named = getNamedType(field.type);
+    return isObjectType(named) && !seen.has(named.name) && leadsToNode(named, seen);
+  });
+}
+
+/** The codes of failures that a client can foresee. */
+export enum UserErrorCode {
+  BAD_USER_INPUT = 'BAD_USER_INPUT',
+  CONFLICT = 'CONFLICT',
+  FORBIDDEN = 'FORBIDDEN',
+  NOT_FOUND = 'NOT_FOUND',
+}
+
+const CODES: ReadonlyMap<string, UserErrorCode> = new Map(Object.entries(UserErrorCode));
+
+registerEnumType(UserErrorCode, {
+  name: 'UserErrorCode',
+  description: 'The failures of a mutation that a client can foresee.',
+  valuesMap: {
+    BAD_USER_INPUT: { description: 'A value of the input is not valid, or nothing would change.' },
+    CONFLICT: { description: 'The directory would reject or misunderstand the change.' },
+    FORBIDDEN: { description: 'The user for whom the token acts may not make the change.' },
+    NOT_FOUND: { description: 'An object that the input names does not exist.' },
+  },
+});
+
+@ObjectType({ description: 'An expected failure of a mutation.' })
+export class UserError {
+  @Shown(() => UserErrorCode, 'The kind of the failure.')
+  code!: UserErrorCode;
+
+  @Shown(() => String, 'The failure in English, for people. It may change.')
+  message!: string;
+
+  @Shown(
+    () => [String],
+    'The names that lead from the arguments of the mutation to the rejected value, such as `input`, `email`.',
+  )
+  path!: string[];
+}
+
+/** Maximum length of a `clientMutationId`. */
+const LONGEST_CLIENT_MUTATION_ID = 256;
+
+type Resolve = GraphQLFieldResolver<unknown, RequestContext>;
+
+/**
+ * Runs a mutation as one change in the preview transaction of its operation. An expected failure undoes it, and is data: the payload
+ * then has `userErrors`, and no objects.
+ */
+export function asPreview(resolve: Resolve): Resolve {
+  return async (source, given: { input?: { clientMutationId?: string | null } }, context, info) => {
+    const id = given.input?.clientMutationId ?? null;
+    const isTooLong = id !== null && id.length > LONGEST_CLIENT_MUTATION_ID;
+    const clientMutationId = isTooLong ? null : id;
+    try {
+      if (isTooLong) {
+        const message = `clientMutationId has more than ${LONGEST_CLIENT_MUTATION_ID} characters`;
+        throw new BadUserInputError(message, 'clientMutationId');
+      }
+      const payload = await context.change(
+        async () => (await resolve(source, given, context, info)) as object,
+      );
+      return { ...payload, clientMutationId, userErrors: [] };
+    } catch (error) {
+      const failure = asServiceError(error);
+      const code = failure === null ? undefined : CODES.get(failure.code);
+      if (failure === null || code === undefined) throw error;
+      countError(failure.code);
+      const { argument = 'input' } = failure.details;
+      const path = [...new Set(['input', argument])];
+      return { clientMutationId, userErrors: [{ code, message: failure.message, path }] };
+    }
+  };
+}
 
 type Field = GraphQLFieldConfig<unknown, RequestContext>;
 
@@ -48,10 +191,9 @@ export function extendSchema(built: GraphQLSchema, config: Config): GraphQLSchem
   return addPreviewTypes(addDerivedFields(built, config));
 }
 
-/** Finishes the schema that Nest has built. Throws if a field declares no access, or could return any number of objects. */
+/** Finishes the schema that Nest has built. Throws if a field declares no access. */
 export function finishSchema(built: GraphQLSchema): GraphQLSchema {
-  const problems = undeclaredFields(built);
-  if (problems.length > 0) throw new Error(`The schema is not complete:\n${problems.join('\n')}`);
+  refuseUnboundedLists(built);
   let hasAudiences = false;
   const config = mapSchema(built, {
     // No class declares the root types.
@@ -87,9 +229,24 @@ function described<Described extends { description?: string | null | undefined }
   return { ...field, description: `${field.description ?? ''} ${needed}`.trimStart() };
 }
 
+/** Throws if an operation could request any number of objects by a field, at no cost. */
+function refuseUnboundedLists(schema: GraphQLSchema): void {
+  const types = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type));
+  const fields = types
+    .filter((type) => !isIntrospectionType(type))
+    .flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })));
+  const pages = fields.filter(({ field }) => isConnection(field));
+  const pageTypes = new Set(pages.map(({ field }) => getNamedType(field.type).name));
+  const problems = fields.flatMap(({ type, field }) => {
+    const problem = unboundedSize(field, pageTypes.has(type.name));
+    return problem === null ? [] : [`${type.name}.${field.name} ${problem}`];
+  });
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+}
+
 /** Makes a field null, and notes where it occurs, if the token lacks a scope. Nest's guards do not run around most fields. */
 function guarded(field: Field, coordinate: string): Field {
-  const access = field.extensions?.['access'] as Access;
+  const access = accessOf(field, coordinate);
   if (access.kind === 'inherited' || access.kind === 'public') return field;
   const { resolve = defaultFieldResolver } = field;
   // An error for each place would cost thirty times as much.
@@ -107,30 +264,15 @@ function guarded(field: Field, coordinate: string): Field {
   };
 }
 
-function undeclaredFields(schema: GraphQLSchema): string[] {
-  const types = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type));
-  const fields = types
-    .filter((type) => !isIntrospectionType(type))
-    .flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })));
-  const pages = fields.filter(({ field }) => isConnection(field));
-  const pageTypes = new Set(pages.map(({ field }) => getNamedType(field.type).name));
-  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
-  return fields.flatMap(({ type, field }) =>
-    [unboundedSize(field, pageTypes.has(type.name)), accessProblem(field, roots.includes(type))]
-      .filter((problem) => problem !== null)
-      .map((problem) => `${type.name}.${field.name} ${problem}`),
-  );
-}
-
-function accessProblem({ type, extensions }: GraphQLField<unknown, unknown>, isRoot: boolean): string | null {
-  const access = extensions['access'] as Access | undefined;
-  if (access === undefined)
-    return 'does not say what a token needs: @Public, @RequireToken, @RequireScopes or @InheritAccess';
-  if (access.kind === 'inherited' && isRoot)
-    return 'is a root field and has nothing to inherit its access from';
-  return access.kind === 'scopes' && isNonNullType(type)
-    ? 'needs a scope and must be nullable, so that the rest of an answer survives without it'
-    : null;
+/** @throws Error if a field does not say what a token needs, or cannot be null without its scope */
+function accessOf({ extensions, type }: Field, coordinate: string): Access {
+  const access = extensions?.['access'] as Access | undefined;
+  const isRoot = /^(Query|Mutation)\./.test(coordinate);
+  if (access === undefined || (isRoot && access.kind === 'inherited'))
+    throw new Error(`${coordinate} does not say what a token needs: @Public, @RequireToken, @RequireScopes`);
+  if (access.kind === 'scopes' && isNonNullType(type))
+    throw new Error(`${coordinate} needs a scope, and must be nullable`);
+  return access;
 }
 
 /**

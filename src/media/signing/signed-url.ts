@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { periodOfUrls, URL_PERIOD_MS } from '../../graphql/cache/cache-policy.decorator.js';
+import { periodOfUrls, URL_PERIOD_MS } from '../../graphql/cache/response-cache.js';
 
 /** The two pictures of a user: the official photo of the directory, and the picture that the user chose. */
 export const PICTURE_KINDS = ['photo', 'picture'] as const;

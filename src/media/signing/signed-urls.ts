@@ -4,7 +4,7 @@ import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { BadUserInputError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { periodOfUrls } from '../../graphql/cache/cache-policy.decorator.js';
+import { periodOfUrls } from '../../graphql/cache/response-cache.js';
 import { nextPictureSize, PICTURE_SIZES, type PictureKind, signUrl } from './signed-url.js';
 import { SIGNING_KEYS, type SigningKeys } from './signing-keys.js';
 

@@ -6,8 +6,8 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { hasRules } from '../../config/model/mapping.js';
 import { seesEverything } from '../../database/visibility/viewer.js';
-import { CachePolicy } from '../../graphql/cache/cache-policy.decorator.js';
-import { DateTime } from '../../graphql/schema/scalars.js';
+import { CachePolicy } from '../../graphql/cache/response-cache.js';
+import { DateTime } from '../../graphql/schema/derived-fields.js';
 import { HintMode } from '../../sources/directory.js';
 import {
   AWAITS_RULES,

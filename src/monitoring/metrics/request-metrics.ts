@@ -61,15 +61,9 @@ export class RequestMetrics implements MetricGroup {
       [{ limit: 'requests' }, this.limiter.rejections.requests],
       [{ limit: 'points' }, this.limiter.rejections.points],
       [{ limit: 'failed_logins' }, this.failedLogins.rejections],
-      [{ limit: 'load' }, this.shedder.state.rejected],
+      [{ limit: 'load' }, this.shedder.rejected],
       [{ limit: 'streams' }, this.streams.rejected],
     ]),
-    metric('directory_operations', 'Operations in progress', () => this.shedder.state.underWay),
-    metric(
-      'directory_operations_limit',
-      'Current maximum number of operations in progress; further ones are rejected',
-      () => this.shedder.state.limit,
-    ),
   ];
 
   constructor(

@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { execute, type ExecutionResult } from 'graphql';
 import { Compiler } from '../../../src/graphql/execution/operations.js';
-import type { CompiledQuery } from '../../../src/graphql/http/request-state.js';
+import type { CompiledQuery } from '../../../src/graphql/http/request-context.js';
 
 /** Number of attempts: a minute or a revision can start between the two executions. */
 const ATTEMPTS = 3;
