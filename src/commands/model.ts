@@ -35,6 +35,6 @@ async function proposeModel() {
 async function readEffectiveModel() {
   const config = readConfig();
   const kind = await readKind(config);
-  if (kind !== null) configFor(config, kind);
-  return { file: config.modelFile, model: describeModel(config.modelFile, kind) };
+  const { model, modelFile, directory } = kind === null ? config : configFor(config, kind);
+  return { file: modelFile, model: describeModel({ ...model, server: directory.server }) };
 }

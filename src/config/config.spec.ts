@@ -90,7 +90,6 @@ describe('the configuration', () => {
     expect(metricsOf(embedded)).toBeNull();
     const apart = { ...embedded, HOST: '0.0.0.0', METRICS_PORT: '9464' };
     expect(metricsOf(apart)).toEqual({ kind: 'apart', host: '0.0.0.0', port: 9464 });
-    expect(problemsOf({ METRICS_PORT: '3000' })).toEqual([expect.stringContaining('METRICS_PORT and PORT')]);
   });
 
   it('has tracing if a collector is set', () => {
@@ -167,17 +166,6 @@ describe('the configuration', () => {
     expect(problemsOf({ REDIS_URL: url })).toHaveLength(isGood ? 0 : 1);
   });
 
-  it('accepts certificates for a Redis with TLS only', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'ca.pem');
-    writeFileSync(file, rootCertificates[0] ?? '');
-    const problems = (url: string) => problemsOf({ REDIS_URL: url, REDIS_CA_FILE: file });
-    expect(problems('rediss://redis.example.org')).toEqual([]);
-    expect(problems('redis://redis.example.org')).toEqual([
-      'REDIS_CA_FILE only goes with a REDIS_URL that begins with rediss://',
-    ]);
-    rmSync(dirname(file), { recursive: true });
-  });
-
   it.each([
     ['that cannot be read', null, 'cannot be read'],
     ['without one', 'x', 'without certificates in PEM'],
@@ -199,17 +187,6 @@ describe('the configuration', () => {
       names.map((name) => expect.stringMatching(`^${name} names a file .*${reason}`) as string),
     );
     rmSync(directory, { recursive: true });
-  });
-
-  it('accepts certificates for an identity provider with TLS only', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'ca.pem');
-    writeFileSync(file, rootCertificates.slice(0, 2).join('\n'));
-    const problems = (settings: Environment) => problemsOf({ AUTH_CA_FILE: file, ...settings });
-    const reason = 'AUTH_CA_FILE only goes with an AUTH_URL that begins with https://';
-    expect(problems({ AUTH_URL: 'https://login.example.org' })).toEqual([]);
-    expect(problems({ AUTH_URL: 'http://login.example.org' })).toEqual([reason]);
-    expect(problems({})).toEqual([reason]);
-    rmSync(dirname(file), { recursive: true });
   });
 
   it('keeps changes for longer than deliveries to webhooks are repeated', () => {
@@ -270,12 +247,6 @@ describe('the configuration', () => {
     expect(problemsOf(environment)).toHaveLength(isGood ? 0 : 1);
   });
 
-  it('rejects a reader endpoint of an embedded database', () => {
-    expect(problemsOf({ DATABASE_READ_URL: 'postgres://127.0.0.1/directory' })).toEqual([
-      expect.stringMatching(/^DATABASE_READ_URL .* an embedded database has no standby$/),
-    ]);
-  });
-
   it('has a prefix per installation on a shared Redis, which is the same for all replicas', () => {
     const prefixOf = (environment: Environment) =>
       readConfig({ REDIS_URL: 'redis://127.0.0.1', ...environment }).redis?.prefix;
@@ -298,9 +269,7 @@ describe('the configuration', () => {
     ['DIRECTORY_BIND_PASWORD_FILE', 'DIRECTORY_BIND_PASSWORD_FILE'],
   ])('rejects %s, which is not a setting, and suggests %s', (name, meant) => {
     expect(problemsOf({ [name]: 'x' })).toEqual([
-      expect.stringMatching(
-        `^${name} is not a setting: did you mean ${meant}\\? The settings are DIRECTORY_… with URL, STARTTLS, `,
-      ),
+      expect.stringMatching(`^${name} is not a setting\\. Did you mean ${meant}\\?$`),
     ]);
   });
 

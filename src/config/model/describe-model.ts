@@ -1,40 +1,20 @@
-import { Document, isCollection, isMap, type Node, type YAMLMap } from 'yaml';
+import { Document, visit } from 'yaml';
 import { ownScopes } from '../scopes.js';
 import { buildMapping, buildScopes, mappableFields } from './build-mapping.js';
 import type { EntryMapping, RoleMapping } from './mapping.js';
 import type { Model } from './model.schema.js';
-import { DEFAULT_PRESET, type PresetName } from './presets/presets.js';
-import { NO_MODEL, type ReadModel, readModel } from './read-model.js';
-import { type Path, valueAt } from './yaml-file.js';
 
-/**
- * Writes the effective model as a model file, in which a comment says where each value comes from.
- * @param recognized the kind of the server, which counts if the file names none
- */
-export function describeModel(file: string | null, recognized: PresetName | null = null): string {
-  const read = file === null ? NO_MODEL : readModel(file);
-  const server = read.model.server ?? recognized ?? DEFAULT_PRESET;
-  const document = new Document(inShort(effectiveModel({ ...read.model, server })));
-  annotate(document.contents, [], (path) => {
-    if (isIn(read, path)) return `${file ?? ''}:${read.yaml?.placeOf(path, 'key').line ?? 1}`;
-    if (path[0] !== 'server') return `preset ${server}`;
-    return recognized === null ? 'default' : 'recognized';
+/** Writes the effective model as a model file: that of a file, and the defaults of the preset. */
+export function describeModel(model: Model): string {
+  const document = new Document(inShort(effectiveModel(model)));
+  document.commentBefore =
+    ' The effective model, which is a complete model file. Bases are relative to DIRECTORY_BASE_DN.';
+  visit(document, {
+    Seq: (_key, list) => {
+      list.flow = true;
+    },
   });
-  document.commentBefore = headOf(file);
   return document.toString({ lineWidth: 0, flowCollectionPadding: false });
-}
-
-function isIn({ yaml }: ReadModel, path: Path): boolean {
-  return valueAt(yaml?.value, path) !== undefined;
-}
-
-function headOf(file: string | null): string {
-  const source = file === null ? 'No model file is set' : `The effective model of ${file}`;
-  return [
-    ` ${source}. This is a complete model file, and a comment says where each value comes from:`,
-    ` ${file === null ? '' : 'FILE:LINE of the file, or '}the preset of the kind of server. A list of attributes names those of which the`,
-    ' first that has a value is used. Bases are relative to DIRECTORY_BASE_DN.',
-  ].join('\n');
 }
 
 /** All values, with the defaults of the preset. Bases are relative to the base DN, as in a file. */
@@ -95,18 +75,4 @@ function inShort(model: object): unknown {
     Array.isArray(value) && value.length === 1 && typeof value[0] === 'string' ? value[0] : value,
   );
   return JSON.parse(text);
-}
-
-/** Adds a comment to each value that is not a map of others. Short lists are on one line. */
-function annotate(node: unknown, path: Path, originOf: (path: Path) => string): void {
-  if (!isMap(node)) return;
-  for (const { key, value } of (node as YAMLMap<{ value: string }, Node>).items) {
-    const inner = [...path, key.value];
-    if (isMap(value)) {
-      annotate(value, inner, originOf);
-    } else if (value !== null) {
-      if (isCollection(value)) value.flow = true;
-      value.comment = ` ${originOf(inner)}`;
-    }
-  }
 }

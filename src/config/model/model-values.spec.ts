@@ -14,7 +14,7 @@ describe('the problems of a model file', () => {
     ['an isolate', '\\u2066'],
   ])('include a description with %s', (_, text) => {
     expect(problemsIn(`scopes: {contact: "Phone ${text} numbers."}`)).toEqual([
-      expect.stringMatching(/^1:19 scopes\.contact has a line break, a tab, or a character/),
+      expect.stringMatching(/^1:19 scopes\.contact: expected one line of text/),
     ]);
   });
 
@@ -26,7 +26,7 @@ describe('the problems of a model file', () => {
 
   it('include a name of a scope with a comma, which commands take for two scopes', () => {
     expect(problemsIn('scopes: {"a,b": Both., "urn:c/d": One.}')).toEqual([
-      expect.stringMatching(/^1:10 .*is not the name of a scope .*without spaces, commas/),
+      expect.stringMatching(/^1:10 .*expected the name of a scope .*without spaces, commas/),
     ]);
   });
 });
