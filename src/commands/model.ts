@@ -1,5 +1,5 @@
 import { configFor, readConfig, readConfigWithoutModel } from '../config/config.js';
-import { describeModel } from '../config/model/describe-model.js';
+import { describeModel } from '../config/model/build-mapping.js';
 import { modelJsonSchema } from '../config/model/model.schema.js';
 import { AS_JSON } from '../failure.js';
 import { entriesRead, readKind, withProgress } from './context.js';

@@ -167,14 +167,18 @@ describe('the configuration', () => {
   });
 
   it.each([
-    ['that cannot be read', null, 'cannot be read'],
-    ['without one', 'x', 'without certificates in PEM'],
+    ['that cannot be read', null, 'without readable certificates in PEM'],
+    ['without one', 'x', 'without readable certificates in PEM'],
     [
       'with a key only',
       '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----',
-      'without certificates',
+      'without readable certificates in PEM',
     ],
-    ['with a damaged one', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----', 'damaged'],
+    [
+      'with a damaged one',
+      '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----',
+      'without readable certificates in PEM',
+    ],
   ])('rejects a file of certificates %s, for each kind of server', (_case, content, reason) => {
     const directory = mkdtempSync(join(tmpdir(), 'config-'));
     const file = join(directory, 'ca.pem');

@@ -2,7 +2,7 @@ import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { readConfig } from '../config.js';
 import { PRESET_NAMES } from './presets/presets.js';
 import { builtInConfig, NO_SAMPLE } from '../../../test/support/builders/built-in-config.js';
-import { describeModel } from './describe-model.js';
+import { describeModel } from './build-mapping.js';
 import { readModel } from './read-model.js';
 
 const describe_ = (file: string) => describeModel({ server: 'openldap', ...readModel(file).model });
