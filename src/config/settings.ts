@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseHttpUrl, parseUrl } from '../common/url.js';
-import { tryNormalizeDn } from '../ldap/naming/dn.js';
+import { baseDn } from './model/model.schema.js';
 import { DEFAULT_DATABASE, SAMPLE_CLIENTS, SAMPLE_DIRECTORY } from './paths.js';
 import { PROVIDER_NAMES } from './settings/providers.js';
 import { manifest } from './settings/trusted-documents.js';
@@ -117,10 +117,6 @@ const directoryUrl = text.refine(
 const isKey = (key: string) => /^[0-9a-f]{64,256}$/i.test(key) && key.length % 2 === 0;
 const keys = list.refine((items) => items.length > 0 && items.every(isKey), {
   error: 'must be keys of at least 32 bytes in hexadecimal, separated by commas (openssl rand -hex 32)',
-});
-
-const baseDn = text.refine((value) => tryNormalizeDn(value) !== null, {
-  error: 'must be a DN such as dc=example,dc=org',
 });
 
 const claim = text.max(200, { error: 'must be at most 200 characters' });

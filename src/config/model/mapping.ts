@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Field } from '../../common/field.js';
-import type { Model } from './model.schema.js';
 
-type Visibility = Required<NonNullable<Model['visibility']>>;
 /** Who may see a user that a rule matches: the admins of their groups and themselves, or only themselves. */
-export type UserAudience = Visibility['users'][number]['to'];
+export type UserAudience = 'groupAdmins' | 'self';
 /** Who may see a group, or its members, that a rule matches. */
-export type GroupAudience = Visibility['groups'][number]['to'];
+export type GroupAudience = 'members' | 'admins';
 
 /** A filter over entries (RFC 4515), and who may see what it matches. */
 export interface VisibilityRule<Audience extends UserAudience | GroupAudience> {

@@ -6,7 +6,7 @@ import {
   InvalidFilterError,
   parseFilter,
 } from '../../ldap/filter/filter.js';
-import { InvalidDnError, normalizeDn, parseDn } from '../../ldap/naming/dn.js';
+import { InvalidDnError, normalizeDn, parseDn, tryNormalizeDn } from '../../ldap/naming/dn.js';
 import { BUILT_IN_SCOPES, FOREIGN_SCOPES } from '../scopes.js';
 import { isCredential } from './credentials.js';
 import { NAMED_BY } from './mapping.js';
@@ -64,6 +64,12 @@ const filter = readable(compileFilter).refine(
 /** A filter that a server evaluates, by rules that the service may not know. See findServerFilters for files. */
 const searchFilter = readable(parseFilter);
 
+export const baseDn = z
+  .string()
+  .trim()
+  .refine((text) => tryNormalizeDn(text) !== null, {
+    error: 'must be a DN such as dc=example,dc=org',
+  });
 const bases = oneOrMore(readable(parseDn), 'expected a DN relative to DIRECTORY_BASE_DN').refine(
   (dns) => new Set(dns.map(normalizeDn)).size === dns.length,
   { error: 'has the same DN twice' },
