@@ -1,5 +1,5 @@
 import { configFor, readConfig, readConfigWithoutModel } from '../config/config.js';
-import { describeModel } from '../config/model/describe-model.js';
+import { describeModel } from '../config/model/build-mapping.js';
 import { modelJsonSchema } from '../config/model/model.schema.js';
 import { AS_JSON } from '../process.js';
 import { entriesRead, readKind, withProgress } from './context.js';
@@ -35,6 +35,6 @@ async function proposeModel() {
 async function readEffectiveModel() {
   const config = readConfig();
   const kind = await readKind(config);
-  if (kind !== null) configFor(config, kind);
-  return { file: config.modelFile, model: describeModel(config.modelFile, kind) };
+  const { model, modelFile, directory } = kind === null ? config : configFor(config, kind);
+  return { file: modelFile, model: describeModel({ ...model, server: directory.server }) };
 }

@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { deepFreeze } from '../common/deep-freeze.js';
-import { findContradictions } from './contradictions.js';
 import { buildScopes } from './model/build-mapping.js';
 import type { PresetName } from './model/presets/presets.js';
 import { checkModel, NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
-import { closestTo, describeProblems } from './model/yaml-file.js';
-import { type SettingName, SETTING_NAMES, SECRETS, SETTINGS, type Settings } from './settings.js';
+import { describeProblems, didYouMean } from './model/yaml-file.js';
+import { type SettingName, SETTING_NAMES, SECRETS, SETTINGS, type Settings, splitUrls } from './settings.js';
 import { buildAuth, findUserFieldProblems } from './settings/auth.js';
-import { buildDatabase } from './settings/database.js';
-import { buildDirectory, modelFileOf, withServer } from './settings/directory.js';
+import { buildDatabase, isEmbedded } from './settings/database.js';
+import { buildDirectory, modelFileOf, namesSampleDirectory, withServer } from './settings/directory.js';
 import { buildExplorer, buildLimits, buildMonitoring, buildRedis, buildService } from './settings/service.js';
 import { readWebhooks, type WebhookTarget } from './webhooks/webhook-file.js';
 
@@ -70,23 +69,83 @@ export function readConfig(
   return deepFreeze(config);
 }
 
-const PREFIX = 'DIRECTORY_';
 /** Kubernetes sets such variables in a pod for each service, such as one with the name `directory`. */
 const OF_KUBERNETES = /_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT(?:_\d+_(?:TCP|UDP)\w*)?)$/;
 
 /** Finds variables that begin like the settings of the directory, and are none. */
 function findUnknown(environment: Environment): string[] {
-  const known = SETTING_NAMES.flatMap((name) => (SECRETS.has(name) ? [name, `${name}_FILE`] : [name]))
-    .filter((name) => name.startsWith(PREFIX))
-    .map((name) => name.slice(PREFIX.length));
-  return Object.keys(environment).flatMap((name) => {
-    const rest = name.slice(PREFIX.length);
-    const isOther = !name.startsWith(PREFIX) || environment[name] === '' || OF_KUBERNETES.test(name);
-    if (isOther || known.includes(rest)) return [];
-    const closest = closestTo(rest, known);
-    const meant = closest === null ? '' : `did you mean ${PREFIX}${closest}? `;
-    return [`${name} is not a setting: ${meant}The settings are ${PREFIX}… with ${known.join(', ')}`];
-  });
+  const isOfDirectory = (name: string) => name.startsWith('DIRECTORY_');
+  const known = SETTING_NAMES.flatMap((name) => (SECRETS.has(name) ? [name, `${name}_FILE`] : [name])).filter(
+    isOfDirectory,
+  );
+  return Object.keys(environment)
+    .filter((name) => isOfDirectory(name) && environment[name] !== '' && !OF_KUBERNETES.test(name))
+    .filter((name) => !known.includes(name))
+    .map((name) => `${name} is not a setting. ${didYouMean(name, known)}`);
+}
+
+/** One day more than a delivery is repeated. */
+const MIN_DAYS_OF_WEBHOOKS = 4;
+/** Settings of the embedded provider, and of those that have AUTH_URL. All other settings of AUTH only go with AUTH_URL. */
+const WITHOUT_AUTH_URL: readonly string[] = ['AUTH_AUDIENCE', 'AUTH_CA_FILE', 'AUTH_EMBEDDED_CLIENTS'];
+
+/** Contradictions between valid settings that would be unsafe, or that nothing else would report, and whether they exist. */
+function contradictionsOf(settings: Settings): (readonly [exists: boolean, problem: string])[] {
+  const { AUTH_URL, DIRECTORY_BIND_DN, DIRECTORY_CERT_FILE, DIRECTORY_STARTTLS } = settings;
+  const pairOf = (left: SettingName, right: SettingName) =>
+    [
+      (settings[left] === undefined) !== (settings[right] === undefined),
+      `${left} and ${right} go together: only one is set`,
+    ] as const;
+  const areTls = splitUrls(settings.DIRECTORY_URL).map((url) => DIRECTORY_STARTTLS || /^ldaps:/i.test(url));
+  const tls = 'TLS: set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://';
+  const ofAuth = SETTING_NAMES.filter((name) => name.startsWith('AUTH_') && !WITHOUT_AUTH_URL.includes(name));
+  const useless = ofAuth.filter(
+    (name) => ![undefined, false, 'generic'].includes(settings[name] as undefined),
+  );
+  const isGuarded = settings.NODE_ENV === 'production' && !settings.ALLOW_EMBEDDED;
+  const refused = 'is embedded, which production refuses unless ALLOW_EMBEDDED=true';
+  return [
+    pairOf('AUTH_INTROSPECTION_CLIENT_ID', 'AUTH_INTROSPECTION_CLIENT_SECRET'),
+    pairOf('DIRECTORY_BIND_DN', 'DIRECTORY_BIND_PASSWORD'),
+    pairOf('DIRECTORY_CERT_FILE', 'DIRECTORY_KEY_FILE'),
+    [
+      settings.DIRECTORY_SASL_EXTERNAL &&
+        (DIRECTORY_CERT_FILE === undefined || DIRECTORY_BIND_DN !== undefined),
+      'DIRECTORY_SASL_EXTERNAL needs DIRECTORY_CERT_FILE, and no DIRECTORY_BIND_DN',
+    ],
+    [
+      areTls.includes(false) && DIRECTORY_CERT_FILE !== undefined,
+      `DIRECTORY_CERT_FILE only goes with ${tls}`,
+    ],
+    [
+      !areTls.includes(true) && settings.DIRECTORY_CA_FILE !== undefined,
+      `DIRECTORY_CA_FILE only goes with ${tls}`,
+    ],
+    [AUTH_URL === undefined && useless.length > 0, `${useless.join(' and ')} only goes with AUTH_URL`],
+    [
+      settings.DIRECTORY_WEBHOOKS !== undefined && settings.DIRECTORY_CHANGES_DAYS < MIN_DAYS_OF_WEBHOOKS,
+      `DIRECTORY_CHANGES_DAYS must be at least ${MIN_DAYS_OF_WEBHOOKS} with DIRECTORY_WEBHOOKS: a failed delivery is repeated for three days`,
+    ],
+    [isGuarded && isEmbedded(settings), `DATABASE_URL ${refused}: set postgres://…`],
+    [isGuarded && AUTH_URL === undefined, `AUTH_URL is empty: the identity provider ${refused}`],
+    [
+      isGuarded && settings.URL_SIGNING_KEYS === undefined,
+      `URL_SIGNING_KEYS is empty: the generated key ${refused}`,
+    ],
+    [
+      isGuarded && namesSampleDirectory(settings),
+      `DIRECTORY_URL is empty or names the sample: that directory ${refused}`,
+    ],
+  ];
+}
+
+/** Nothing is concluded from settings that are wrong. */
+function findContradictions(settings: Settings, wrong: readonly SettingName[]): string[] {
+  const isAboutWrong = (problem: string) => wrong.some((name) => new RegExp(`\\b${name}\\b`).test(problem));
+  return contradictionsOf(settings).flatMap(([exists, problem]) =>
+    exists && !isAboutWrong(problem) ? [problem] : [],
+  );
 }
 
 /** Reads the environment as if it named no model file. */
@@ -104,7 +163,7 @@ export function configFor(config: Config, server: PresetName): Config {
   const { problems } = checkModel(modelText ?? '#', server);
   const conflicts = describeProblems(modelFile ?? '', problems);
   if (conflicts.length > 0)
-    throw new ConfigError(conflicts.map((each) => `${each} The server is of the kind ${server}`));
+    throw new ConfigError(conflicts.map((each) => `${each}, on a server of the kind ${server}`));
   if (directory.server === server) return config;
   return deepFreeze({ ...config, directory: withServer(directory, model, server) });
 }
@@ -155,7 +214,7 @@ function readVariable(environment: Environment, name: SettingName): { value?: st
   }
 }
 
-function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFile: string | null) {
+function buildConfig(settings: Settings, { model, text }: ReadModel, passwordFile: string | null) {
   const service = buildService(settings);
   const { TRUSTED_DOCUMENTS: documents, TRUSTED_DOCUMENTS_MODE: mode } = settings;
   return {
@@ -166,9 +225,9 @@ function buildConfig(settings: Settings, { model, yaml }: ReadModel, passwordFil
     redis: buildRedis(settings),
     directory: buildDirectory(settings, model, passwordFile),
     /** The path of the model file. Null: the built-in model. */
-    modelFile: yaml === null ? null : (modelFileOf(settings) ?? null),
+    modelFile: text === null ? null : (modelFileOf(settings) ?? null),
     /** Its text when it was read. */
-    modelText: yaml?.text ?? null,
+    modelText: text,
     model,
     /** The scopes of the service: those of the built-in schema, and then those of the model. */
     scopes: buildScopes(model),

@@ -38,11 +38,11 @@ function problemsOf(attempt: () => unknown): readonly string[] {
 
 describe('TRUSTED_DOCUMENTS', () => {
   it.each([
-    ['is missing', join(__dirname, 'missing.json'), ['names a file that cannot be read']],
-    ['is not JSON', writeManifest('{'), ['names a file that is not a JSON object of documents by hash']],
-    ['is an array', writeManifest([QUERY]), ['names a file that is not a JSON object of documents by hash']],
-    ['is empty', writeManifest({}), ['names a file without documents']],
-    ['is too large', writeManifest(' '.repeat(10_000_001)), ['names a file of more than 10000000 bytes']],
+    ['is missing', join(__dirname, 'missing.json'), ['names a file that is not a readable JSON object']],
+    ['is not JSON', writeManifest('{'), ['names a file that is not a readable JSON object']],
+    ['is an array', writeManifest([QUERY]), ['names a file that is not a readable JSON object']],
+    ['is empty', writeManifest({}), ['has not 1 to 10000 documents']],
+    ['is too large', writeManifest(' '.repeat(10_000_001)), ['of at most 10000000 bytes']],
     [
       'has wrong entries',
       writeManifest({
@@ -55,8 +55,8 @@ describe('TRUSTED_DOCUMENTS', () => {
       }),
       [
         'is not an id',
-        '«list» is not the id of a text',
-        '«empty» is not the id of a text',
+        '«list», which is not the id of a text',
+        '«empty», which is not the id of a text',
         'is not the sha256 of its document',
         'is not the sha256 of its document',
         'is not the sha1 of its document',

@@ -211,15 +211,6 @@ describe('several processes that serve requests', () => {
       `error: The port ${config.port} is in use\n       → Stop what listens there, or set PORT\n`,
     ]);
   });
-
-  it('are refused with the embedded identity provider', async () => {
-    const { code, stderr } = await TestProcess.start('main', [], {
-      WORKERS: '2',
-      DATABASE_URL: 'embedded:never-opened',
-    }).end();
-    expect(code).toBe(2);
-    expect(stderr.match(/^error: WORKERS above 1 only goes with /gm)).toHaveLength(1);
-  });
 });
 
 describe('several processes that serve requests, of which one hangs or ends', () => {

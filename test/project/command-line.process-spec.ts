@@ -110,8 +110,8 @@ describe('a start with mistakes in files and servers of the settings', () => {
     expect([process.code, process.stdout]).toEqual([2, '']);
     const lines = process.stderr.trimEnd().split('\n');
     expect(lines.slice(0, 2)).toEqual([
-      expect.stringMatching(/model\.yaml:1:15: users\.base is an invalid DN: /),
-      expect.stringMatching(/model\.yaml:2:18: groups\.filter is an invalid filter: /),
+      expect.stringMatching(/model\.yaml:1:15: users\.base: invalid DN: /),
+      expect.stringMatching(/model\.yaml:2:18: groups\.filter: invalid filter: /),
     ]);
     expect(lines.length).toBeGreaterThan(3);
     expect(lines.slice(2, -1).filter((line) => !line.includes('clients.json'))).toEqual([]);

@@ -1,16 +1,11 @@
 import { createHash } from 'node:crypto';
+import { Document, visit } from 'yaml';
 import { type FieldDefinition, type FieldReader, isMapped, resolveFields } from '../../common/field.js';
 import { type Match, matchOf } from '../../common/match.js';
 import { GROUP_FIELDS } from '../../groups/group.fields.js';
 import { USER_FIELDS } from '../../users/user.fields.js';
 import { BUILT_IN_SCOPES, type ScopeDefinition } from '../scopes.js';
-import {
-  type DirectoryMapping,
-  type EntryMapping,
-  NO_RULES,
-  type RoleMapping,
-  type VisibilityConfig,
-} from './mapping.js';
+import { type DirectoryMapping, NO_RULES, type RoleMapping, type VisibilityConfig } from './mapping.js';
 import {
   isCustom,
   isReference,
@@ -32,89 +27,141 @@ export function mappableFields(kind: 'users' | 'groups'): string[] {
   return BUILT_IN_FIELDS[kind].filter(isMapped).map(({ name }) => name);
 }
 
+type Kind = 'users' | 'groups';
+
+/** The model with the defaults of its preset. */
+function effectiveModel(model: Model) {
+  const { server = DEFAULT_PRESET, follow, users = {}, groups = {}, scopes = {}, visibility = {} } = model;
+  const preset: Preset = PRESETS[server];
+  const entriesOf = (kind: Kind) => {
+    const { base = [preset[kind].base], filter = preset[kind].filter, ...given } = model[kind] ?? {};
+    const attributesOf = (name: string) =>
+      preset[kind].attributes[name] ??
+      BUILT_IN_FIELDS[kind].find((field) => field.name === name)?.attributes ??
+      [];
+    const { id = attributesOf('id')[0] ?? '', name = attributesOf('name') } = given;
+    const builtIn = Object.fromEntries(mappableFields(kind).map((field) => [field, attributesOf(field)]));
+    const fields: Record<string, readonly string[] | OwnField> = { ...builtIn, ...given.fields };
+    return {
+      createdAt: model.createdAt ?? attributesOf('createdAt')[0] ?? '',
+      base,
+      filter,
+      id,
+      name,
+      fields,
+    };
+  };
+  const { createdAt, ...ofUsers } = entriesOf('users');
+  const { createdAt: _createdAt, ...ofGroups } = entriesOf('groups');
+  return {
+    server,
+    follow,
+    uuid: model.uuid ?? preset.uuid,
+    createdAt,
+    modifiedAt: model.modifiedAt ?? preset.modifiedAt,
+    users: {
+      ...ofUsers,
+      disabled: users.disabled ?? preset.users.disabled ?? undefined,
+      // An empty list replaces that of the preset.
+      memberOf: users.memberOf ?? preset.users.memberOf,
+      photoStamp: users.photoStamp,
+    },
+    groups: {
+      ...ofGroups,
+      members: groups.members ?? preset.groups.members,
+      admins: groups.admins ?? preset.groups.admins,
+      owners: groups.owners ?? preset.groups.owners,
+      classes: groups.classes ?? preset.groups.classes,
+    },
+    scopes,
+    visibility,
+  };
+}
+
 /** Makes the effective mapping of a directory: the model, and the defaults of its preset. */
 export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
-  const preset: Preset = PRESETS[model.server ?? DEFAULT_PRESET];
-  const everyEntry = {
-    uuid: model.uuid ?? preset.uuid,
-    modifiedAt: model.modifiedAt ?? preset.modifiedAt,
+  const effective = effectiveModel(model);
+  const { uuid, createdAt, modifiedAt, users, groups, visibility } = effective;
+  const preset: Preset = PRESETS[effective.server];
+  const { mayBeEmpty, namingAttribute, ...roles } = preset.groups;
+  const entriesOf = (kind: Kind) => ({
+    uuid,
+    createdAt,
+    modifiedAt,
+    filter: effective[kind].filter,
+    id: effective[kind].id,
+    name: effective[kind].name,
+    bases: effective[kind].base.map((base) => (base.trim() === '' ? baseDn : `${base},${baseDn}`)),
+    fields: fieldsOf(kind, effective[kind], createdAt),
     ...(preset.hasAssertions && { hasAssertions: true as const }),
-  };
+  });
+  const { memberOf = [], photoStamp, disabled = null } = users;
   return {
-    users: { ...everyEntry, ...buildEntries('users', model, preset, baseDn), ...buildUsers(model, preset) },
+    users: {
+      ...entriesOf('users'),
+      disabled,
+      rules: visibility.users ?? [],
+      ...(memberOf.length > 0 && { memberOf }),
+      ...(photoStamp !== undefined && { photoStamp }),
+    },
     groups: {
-      ...everyEntry,
-      ...buildEntries('groups', model, preset, baseDn),
-      ...buildGroups(model, preset),
+      ...entriesOf('groups'),
+      disabled: null,
+      rules: visibility.groups ?? [],
+      memberRules: visibility.members ?? [],
+      members: roleOf(groups.members, roles.members),
+      admins: roleOf(groups.admins, roles.admins),
+      owners: roleOf(groups.owners, roles.owners),
+      classes: groups.classes,
+      ...(mayBeEmpty && { mayBeEmpty }),
+      ...(namingAttribute !== undefined && { namingAttribute }),
     },
   };
 }
 
-function buildUsers({ users = {}, visibility }: Model, preset: Preset) {
-  const memberOf = users.memberOf ?? preset.users.memberOf ?? [];
-  return {
-    disabled: users.disabled ?? preset.users.disabled,
-    rules: visibility?.users ?? [],
-    ...(memberOf.length > 0 && { memberOf }),
-    ...(users.photoStamp !== undefined && { photoStamp: users.photoStamp }),
-  };
+type Entries = Pick<ReturnType<typeof effectiveModel>['users'], 'id' | 'name' | 'fields'>;
+
+function fieldsOf(kind: Kind, { id, name, fields }: Entries, createdAt: string) {
+  const written = Object.entries(fields);
+  const own = written.flatMap(([each, field]) => (isCustom(field) ? [definitionOf(kind, each, field)] : []));
+  const builtIn = written.flatMap(([each, field]) => (isCustom(field) ? [] : [[each, field] as const]));
+  const attributes = { createdAt: [createdAt], id: [id], name, ...Object.fromEntries(builtIn) };
+  return resolveFields([...BUILT_IN_FIELDS[kind], ...own], attributes);
 }
 
-function buildGroups({ groups = {}, visibility }: Model, { groups: preset }: Preset) {
-  const { mayBeEmpty, namingAttribute } = preset;
-  return {
-    disabled: null,
-    rules: visibility?.groups ?? [],
-    memberRules: visibility?.members ?? [],
-    members: roleOf(groups.members, preset.members),
-    admins: roleOf(groups.admins, preset.admins),
-    owners: roleOf(groups.owners, preset.owners),
-    classes: groups.classes ?? preset.classes,
-    ...(mayBeEmpty && { mayBeEmpty }),
-    ...(namingAttribute !== undefined && { namingAttribute }),
-  };
-}
-
-type Entries = Pick<EntryMapping, 'bases' | 'filter' | 'createdAt' | 'id' | 'name' | 'fields'>;
-
-function buildEntries(
-  kind: 'users' | 'groups',
-  model: Model,
-  { [kind]: preset }: Preset,
-  baseDn: string,
-): Entries {
-  const { base = [preset.base], filter = preset.filter, id, name, fields: named = {} } = model[kind] ?? {};
-  const listOf = (attribute: string | undefined) => (attribute === undefined ? undefined : [attribute]);
-  const written = Object.entries({ createdAt: listOf(model.createdAt), id: listOf(id), name, ...named });
-  const own = written.flatMap(([each, field]) =>
-    field !== undefined && isCustom(field) ? [definitionOf(kind, each, field)] : [],
-  );
-  const ofBuiltIn = written.flatMap(([each, field]) =>
-    field === undefined || isCustom(field) ? [] : [[each, field] as const],
-  );
-  const fields = resolveFields([...BUILT_IN_FIELDS[kind], ...own], {
-    ...preset.attributes,
-    ...Object.fromEntries(ofBuiltIn),
-  });
-  const attributesOf = (wanted: string) => fields.find((field) => field.name === wanted)?.attributes ?? [];
-  return {
-    bases: base.map((each) => (each.trim() === '' ? baseDn : `${each},${baseDn}`)),
-    filter,
-    createdAt: attributesOf('createdAt')[0] ?? '',
-    id: attributesOf('id')[0] ?? '',
-    name: attributesOf('name'),
-    fields,
-  };
-}
-
-function roleOf(written: RoleMapping | undefined, preset: RoleMapping): RoleMapping {
-  if (written === undefined) return preset;
-  return written
+function roleOf(role: RoleMapping, preset: RoleMapping): RoleMapping {
+  return role
     .filter(({ attributes }) => attributes.length > 0)
     .map(({ attributes, by }) => {
       const isSingle = preset.some((form) => form.isSingle && attributes.join() === form.attributes.join());
       return { attributes, by, ...(isSingle && { isSingle }) };
     });
+}
+
+/** Writes the effective model as a model file. */
+export function describeModel(model: Model): string {
+  const effective = effectiveModel(model);
+  const { groups } = effective;
+  const describe = (role: RoleMapping) =>
+    (role.length === 0 ? [{ attributes: [], by: 'dn' }] : role).map(({ attributes, by }) => ({
+      attribute: attributes,
+      by,
+    }));
+  const [members, admins, owners] = [groups.members, groups.admins, groups.owners].map(describe);
+  // Without what is undefined, and with a list of one text as that text.
+  const text = JSON.stringify(
+    { ...effective, groups: { ...groups, members, admins, owners } },
+    (_key, value: unknown) =>
+      Array.isArray(value) && value.length === 1 && typeof value[0] === 'string' ? value[0] : value,
+  );
+  const document = new Document(JSON.parse(text));
+  document.commentBefore = ' The effective model. Bases are relative to DIRECTORY_BASE_DN.';
+  visit(document, {
+    Seq: (_key, list) => {
+      list.flow = true;
+    },
+  });
+  return document.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
 const READERS: Readonly<Record<ValueType, FieldReader>> = {
@@ -132,7 +179,7 @@ const READERS: Readonly<Record<ValueType, FieldReader>> = {
 const DIGEST_LENGTH = 6;
 
 /** Makes the definition of a field of the model, as the tables of built-in fields have them. */
-function definitionOf(kind: 'users' | 'groups', name: string, field: OwnField): FieldDefinition {
+function definitionOf(kind: Kind, name: string, field: OwnField): FieldDefinition {
   const { type, description, access, visibleTo, personal, attribute, deprecated } = field;
   return {
     name,

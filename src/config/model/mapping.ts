@@ -3,7 +3,6 @@ import type { Field } from '../../common/field.js';
 
 /** Who may see a user that a rule matches: the admins of their groups and themselves, or only themselves. */
 export type UserAudience = 'groupAdmins' | 'self';
-
 /** Who may see a group, or its members, that a rule matches. */
 export type GroupAudience = 'members' | 'admins';
 

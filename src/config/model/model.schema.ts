@@ -6,13 +6,13 @@ import {
   InvalidFilterError,
   parseFilter,
 } from '../../ldap/filter/filter.js';
-import { InvalidDnError, normalizeDn, parseDn } from '../../ldap/naming/dn.js';
+import { InvalidDnError, normalizeDn, parseDn, tryNormalizeDn } from '../../ldap/naming/dn.js';
 import { BUILT_IN_SCOPES, FOREIGN_SCOPES } from '../scopes.js';
 import { isCredential } from './credentials.js';
 import { NAMED_BY } from './mapping.js';
 import { PRESET_NAMES } from './presets/presets.js';
 
-// A message is the end of a sentence whose subject is the key or the value, and the cure. See wordingOf for all others.
+// A message follows the path of the value, and a colon. Those of what has none here are in checkShape.
 
 const MOST_VALUES = 20;
 /** RFC 4512 §1.4: a descriptor or a numeric OID. */
@@ -27,73 +27,68 @@ const NOT_IN_A_LINE = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u;
 const named = (form: RegExp, error: string) => z.string({ error }).max(256).regex(form, { error });
 
 /** A value, or a list of several. */
-const oneOrMore = <Item extends z.ZodType>(item: Item, what: string, least = 1) =>
+const oneOrMore = <Item extends z.ZodType>(item: Item, error: string, least = 1) =>
   z
-    .union([item, z.array(item).min(least).max(MOST_VALUES)], {
-      error: `is neither ${what} nor a list of such. Write one, or a list in brackets`,
-    })
+    .union([item, z.array(item).min(least).max(MOST_VALUES)], { error: `${error}, or a list of such` })
     .transform((values) => [values].flat() as z.output<Item>[]);
 
-export const attribute = named(
-  ATTRIBUTE,
-  'is not the name of an LDAP attribute. Write a name such as telephoneNumber',
-).refine((name) => !isCredential(name), {
-  error: 'is an attribute that holds credentials. Name another one',
+const AN_ATTRIBUTE = 'expected the name of an LDAP attribute';
+export const attribute = named(ATTRIBUTE, AN_ATTRIBUTE).refine((name) => !isCredential(name), {
+  error: 'an attribute that holds credentials',
 });
-const attributes = oneOrMore(attribute, 'the name of an LDAP attribute');
-const attributesOrNone = oneOrMore(attribute, 'the name of an LDAP attribute', 0);
+const attributes = oneOrMore(attribute, AN_ATTRIBUTE);
+const attributesOrNone = oneOrMore(attribute, AN_ATTRIBUTE, 0);
 
-const objectClass = named(
-  DESCRIPTOR_OR_OID,
-  'is not the name of an object class. Write a name such as groupOfNames',
-);
+const A_CLASS = 'expected the name of an object class';
+const objectClass = named(DESCRIPTOR_OR_OID, A_CLASS);
 
 /** A text that a function reads. What it throws for a wrong text is the message. */
-const readable = (read: (text: string) => unknown, cure: string) =>
+const readable = (read: (text: string) => unknown) =>
   z
-    .string({ error: `is missing or no text. ${cure}` })
+    .string()
     .max(10_000)
     .superRefine((text, context) => {
       try {
         read(text);
       } catch (error) {
         if (!(error instanceof InvalidFilterError || error instanceof InvalidDnError)) throw error;
-        const message = `is an ${error.message}. ${cure}`;
-        context.addIssue({ code: 'custom', message, continue: false });
+        context.addIssue({ code: 'custom', message: error.message, continue: false });
       }
     });
 
-const A_FILTER = 'Write a filter such as (objectClass=person), RFC 4515';
 /** A filter that the service evaluates. */
-const filter = readable(compileFilter, A_FILTER).refine(
+const filter = readable(compileFilter).refine(
   (text) => !attributesOfFilter(parseFilter(text)).some(isCredential),
-  { error: 'reads an attribute that holds credentials. Write another filter' },
+  { error: 'reads an attribute that holds credentials' },
 );
 /** A filter that a server evaluates, by rules that the service may not know. See findServerFilters for files. */
-const searchFilter = readable(parseFilter, A_FILTER);
+const searchFilter = readable(parseFilter);
 
-export const baseDn = z.string().trim().pipe(readable(parseDn, 'Write a DN such as dc=example,dc=org'));
-const bases = oneOrMore(
-  readable(parseDn, 'Write a DN such as ou=people, relative to DIRECTORY_BASE_DN'),
-  'a DN',
-).refine((dns) => new Set(dns.map(normalizeDn)).size === dns.length, {
-  error: 'has the same DN twice. Keep one of them',
-});
+export const baseDn = z
+  .string()
+  .trim()
+  .refine((text) => tryNormalizeDn(text) !== null, {
+    error: 'must be a DN such as dc=example,dc=org',
+  });
+const bases = oneOrMore(readable(parseDn), 'expected a DN relative to DIRECTORY_BASE_DN').refine(
+  (dns) => new Set(dns.map(normalizeDn)).size === dns.length,
+  { error: 'has the same DN twice' },
+);
 
 const scopeName = named(
   SCOPE_TOKEN,
-  'is not the name of a scope (RFC 6749, section 3.3). Use letters, digits and punctuation, without spaces, commas, quotes and backslashes',
+  'expected the name of a scope (RFC 6749, section 3.3), without spaces, commas, quotes and backslashes',
 );
 const TAKEN: readonly string[] = [...BUILT_IN_SCOPES.map(({ name }) => name), ...FOREIGN_SCOPES];
 const ownScope = scopeName.refine((name) => !TAKEN.includes(name) && !(name in Object.prototype), {
-  error: 'is a built-in scope, one of OpenID Connect, or a name of JavaScript. Choose another name',
+  error: 'a built-in scope, one of OpenID Connect, or a name of JavaScript',
 });
 
 const fieldName = z
   .string()
   .max(64)
   .regex(/^[A-Za-z][A-Za-z0-9_]*$/, {
-    error: 'is not a name for a GraphQL field. Begin with a letter, and use letters, digits and _',
+    error: 'expected a name for a GraphQL field: a letter, and letters, digits and _',
   });
 
 /** A text that the SDL shows, without escapes. */
@@ -102,10 +97,7 @@ const sentence = z
   .trim()
   .min(1)
   .max(1000)
-  .refine((text) => !NOT_IN_A_LINE.test(text), {
-    error:
-      'has a line break, a tab, or a character that is not shown or changes the direction of text (such as U+202E). Write one line without them',
-  });
+  .refine((text) => !NOT_IN_A_LINE.test(text), { error: 'expected one line of text that can be shown' });
 
 /** Types of single values of custom fields. In `[…!]!` each is a list of all values. */
 const VALUE_TYPES = ['String', 'Int', 'Float', 'Boolean', 'DateTime', 'URL', 'User', 'Group'] as const;
@@ -116,7 +108,7 @@ const customFieldKeys = z.strictObject({
   attribute: attributes.describe('The attribute. Of a list, the first that has a value is used.'),
   type: z
     .enum(FIELD_TYPES, {
-      error: `is not a type of fields. Write one of ${VALUE_TYPES.join(', ')}, or a list such as "[String!]!" in quotes`,
+      error: `expected ${VALUE_TYPES.join(', ')}, or a list such as "[String!]!" in quotes`,
     })
     .describe('The GraphQL type. A list has all values, a single value is the first.'),
   description: sentence.describe('The description of the GraphQL field.'),
@@ -164,28 +156,17 @@ function clashesOf(field: OwnField): (readonly [isBroken: boolean, key: string, 
   const { type, access, visibleTo = 'everyone', match, filterable, searchable, editable, reverse } = field;
   const isMultiple = !SINGLE.includes(type);
   const isHidden = visibleTo !== 'everyone';
-  const withType = (clash: string, cure = 'or use another type') =>
-    `does not go with ${type}${clash}. Remove it, ${cure}`;
   const isCompared = match === undefined || COMPARED[valueTypeOf(field)]?.includes(match) === true;
-  const revealed = 'would reveal the values of the field to others. Remove it, or access and visibleTo';
-  const instead = access === undefined ? ', or protect the field with access instead of visibleTo' : '';
-  const shown = `would show the value to those who do not see it, because the record of a change has the old value. Remove editable or visibleTo${instead}`;
+  const wrongType = `not possible with the type ${type}`;
+  const revealed = 'would reveal the values of a field with access or visibleTo';
   return [
-    [filterable === true && isMultiple, 'filterable', withType(`: only ${SINGLE.join(', ')} have a filter`)],
-    [!isCompared, 'match', withType(`, whose values are not compared by ${String(match)}`)],
-    [
-      searchable === true && !SEARCHABLE.includes(type),
-      'searchable',
-      withType(`: search finds only ${SEARCHABLE.join(', ')}`),
-    ],
+    [filterable === true && isMultiple, 'filterable', wrongType],
+    [!isCompared, 'match', wrongType],
+    [searchable === true && !SEARCHABLE.includes(type), 'searchable', wrongType],
     [searchable === true && (access !== undefined || isHidden), 'searchable', revealed],
-    [editable === true && isMultiple, 'editable', withType(', which previews do not change')],
-    [editable === true && isHidden, 'editable', shown],
-    [
-      reverse !== undefined && !isReference(field),
-      'reverse',
-      withType(', which has no other side', 'or use the type User or Group'),
-    ],
+    [editable === true && isMultiple, 'editable', wrongType],
+    [editable === true && isHidden, 'editable', 'would show the old value to those whom visibleTo excludes'],
+    [reverse !== undefined && !isReference(field), 'reverse', wrongType],
   ];
 }
 
@@ -200,8 +181,7 @@ const fields = z
   .record(
     fieldName,
     z.union([attributes, customField], {
-      error:
-        'is neither an attribute nor a field. Write the attribute of a built-in field, or {attribute, type, description}',
+      error: 'expected the attribute of a built-in field, or {attribute, type, description}',
     }),
   )
   .describe('The attributes of built-in fields where they differ from the preset, and custom fields.');
@@ -217,14 +197,14 @@ const keysOf = (names: readonly string[]) => new Set(names.map((name) => name.to
 /** With several forms of one kind, a change would not know which of them to write. */
 const role = z
   .union([form, z.array(form).min(1)], {
-    error: 'is neither a map nor a list of maps. Write {attribute: member, by: dn}, or a list of such maps',
+    error: 'expected {attribute: member, by: dn}, or a list of such maps',
   })
   .transform((written) => [written].flat().map(({ attribute: attributes, by }) => ({ attributes, by })))
   .refine((forms) => isEachOnce(forms.map(({ by }) => by)), {
-    error: 'has two forms with the same by. Write one with a list of attributes',
+    error: 'has two forms with the same by',
   })
   .refine((forms) => isEachOnce(forms.flatMap(({ attributes: names }) => [...keysOf(names)])), {
-    error: 'reads an attribute in two ways. Keep the form that fits its values',
+    error: 'reads an attribute in two ways',
   })
   .describe('Where members are read from: one form, or several with different `by`, which all count.');
 
@@ -274,7 +254,7 @@ export const MODEL = z
         members: role.optional(),
         admins: role.optional(),
         owners: role.optional(),
-        classes: oneOrMore(objectClass, 'an object class')
+        classes: oneOrMore(objectClass, A_CLASS)
           .optional()
           .describe('The object classes of a new group in previews.'),
       })

@@ -112,164 +112,213 @@ describe('a model file', () => {
 
   it('is valid by the published JSON Schema, and with a mistake it is not', () => {
     const validate = new Ajv2020({ strict: false }).compile(modelJsonSchema() as object);
-    const value = checkModel(EXAMPLE).yaml.value as { users: object };
+    const value = checkModel(EXAMPLE).value as { users: object };
     expect(validate(value)).toBe(true);
     expect(validate({ ...value, users: { ...value.users, filterr: '(a=b)' } })).toBe(false);
     const sample = checkModel(readFileSync('sample/model.yaml', 'utf8'));
-    expect([validate(sample.yaml.value), sample.problems]).toEqual([true, []]);
+    expect([validate(sample.value), sample.problems]).toEqual([true, []]);
   });
 });
 
 describe('the problems of a model file', () => {
   it.each([
-    ['malformed YAML', 'users: {base: ou=people', /^1:\d+ The YAML is malformed: /],
-    ['no map', '[]', /^1:1 the file is not a map/],
-    ['an unknown key', 'users:\n  filtr: (a=b)', /^2:3 «filtr» in users is unknown\. Did you mean filter\?$/],
+    ['malformed YAML', 'users: {base: ou=people', /^1:\d+ the YAML is malformed: /],
     [
-      'an unknown preset',
-      'server: exchange',
-      /^1:9 server is not one of the possible values\. Write openldap, freeipa, /,
+      'a duplicate key',
+      'users:\n  id: uid\n  id: cn\n',
+      /^3:3 the YAML is malformed: Map keys must be unique$/,
     ],
+    [
+      'an alias without an anchor',
+      'users: *x',
+      /^1:1 the YAML is malformed: Unresolved alias \(the anchor must be set before the alias\): x$/,
+    ],
+    ['no map', '[]', /^1:1 the file: expected a map$/],
+    ['an unknown key', 'users:\n  filtr: (a=b)', /^2:3 users\.filtr: unknown key\. Did you mean filter\?$/],
+    ['another unknown key', 'zebra: 1', /^1:1 zebra: unknown key\. Known: server, /],
+    [
+      'a key of a field',
+      'users: {fields: {own: {atribute: x}}}',
+      /users\.fields\.own\.atribute: unknown key\. Did you mean attribute\?/,
+    ],
+    ['an unknown preset', 'server: exchange', /^1:9 server: expected openldap, freeipa, /],
     [
       'an attribute that is none',
       'users:\n  id: no name',
-      /^2:7 users\.id is not the name of an LDAP attribute\. Write a name/,
+      /^2:7 users\.id: expected the name of an LDAP attribute$/,
     ],
-    ['no attributes', 'users: {name: []}', /^1:15 users\.name is empty\. Write at least one value$/],
+    [
+      'one of several attributes',
+      'users: {name: [cn, 3]}',
+      /^1:20 users\.name\.1: expected the name of an LDAP attribute/,
+    ],
+    ['an attribute of another type', 'users: {id: {a: b}}', /^1:13 users\.id: expected the name/],
+    ['no attributes', 'users: {name: []}', /^1:15 users\.name: expected at least one value$/],
     [
       'a base that is no DN',
       'groups: {base: [ou=groups, clubs]}',
-      /^1:28 groups\.base\.1 is an invalid DN: expected an attribute type and "=" at character 1\. Write/,
+      /^1:28 groups\.base\.1: invalid DN: expected an attribute type and "=" at character 1$/,
     ],
+    ['a filter that does not parse', 'groups: {filter: "(x"}', /^1:18 groups\.filter: invalid filter: /],
     [
-      'a filter that does not parse',
-      'groups: {filter: "(x"}',
-      /^1:18 groups\.filter is an invalid filter: .* Write a filter such as/,
+      'a filter of a rule',
+      'visibility: {users: [{where: "(x", to: self}]}',
+      /^1:30 visibility\.users\.0\.where: invalid filter: /,
     ],
     [
       'an audience of a rule',
       'visibility: {users: [{where: (a=b), to: members}]}',
-      /^1:41 visibility\.users\.0\.to is not one of the possible values\. Write groupAdmins, self$/,
+      /^1:41 visibility\.users\.0\.to: expected groupAdmins, self$/,
     ],
-    ['an audience of a group', 'visibility: {groups: [{where: (a=b), to: self}]}', /Write members, admins$/],
+    [
+      'an audience of a group',
+      'visibility: {groups: [{where: (a=b), to: self}]}',
+      /expected members, admins$/,
+    ],
     [
       'names of members',
       'groups: {members: {attribute: member, by: name}}',
-      /^1:43 groups\.members\.by .* Write dn, id, uuid$/,
+      /^1:43 groups\.members\.by: expected dn, id, uuid$/,
+    ],
+    [
+      'names of members in a list of forms',
+      'groups: {members: [{attribute: member}, {attribute: memberUid, by: name}]}',
+      /^1:68 groups\.members\.1\.by: expected dn, id, uuid$/,
     ],
     [
       'two forms with the same names',
       'groups: {owners: [{attribute: owner}, {attribute: managedBy, by: dn}]}',
-      /^1:18 groups\.owners has two forms with the same by\. Write one with a list of attributes$/,
+      /^1:18 groups\.owners: has two forms with the same by$/,
     ],
     [
       'an attribute in two forms',
       'groups: {members: [{attribute: member}, {attribute: [memberUid, Member], by: id}]}',
-      /^1:19 groups\.members reads an attribute in two ways\. Keep the form that fits its values$/,
+      /^1:19 groups\.members: reads an attribute in two ways$/,
     ],
+    [
+      'credentials in a form',
+      'groups: {members: [{attribute: member}, {attribute: userPassword, by: id}]}',
+      /^1:53 groups\.members\.1\.attribute: an attribute that holds credentials/,
+    ],
+    ['no form', 'groups: {members: []}', /^1:19 groups\.members: expected at least one value$/],
     [
       'members that are no map',
       'groups: {members: member}',
-      /^1:19 groups\.members is neither a map nor a list/,
+      /^1:19 groups\.members: expected {attribute: member, by: dn}/,
     ],
     [
       'a scope that does not exist',
       `users: {fields: {own: {${FIELD} type: Int, access: drectory}}}`,
-      /The scope «drectory» does not exist\. Did you mean directory\?/,
+      /users\.fields\.own\.access: unknown scope\. Did you mean directory\?/,
     ],
     [
       'a bypass that does not exist',
       'visibility: {bypass: secret}',
-      /^1:22 The scope «secret» does not exist\. Declare it under scopes$/,
+      /^1:22 visibility\.bypass: unknown scope\. Known: $/,
     ],
+    ['a built-in scope', 'scopes: {read: Reads.}', /^1:10 scopes\.read: a built-in scope, one of /],
     [
-      'a built-in scope',
-      'scopes: {read: Reads.}',
-      /^1:10 «read» in scopes is a built-in scope, one of .*\. Choose another name$/,
+      'a scope of OpenID Connect',
+      'scopes: {email: Reads.}',
+      /^1:10 scopes\.email: a built-in scope, one of OpenID Connect/,
     ],
     [
       'a scope with a space',
       'scopes: {"a b": Reads.}',
-      /^1:10 «a b» in scopes is not the name of a scope \(RFC 6749/,
+      /^1:10 scopes\.a b: expected the name of a scope \(RFC 6749/,
     ],
-    ['a scope without description', 'scopes: {contact: }', /^1:\d+ scopes\.contact is missing or no text/],
+    ['a scope without description', 'scopes: {contact: }', /^1:\d+ scopes\.contact: expected a text/],
     [
       'a name of GraphQL',
       `users: {fields: {__own: {${FIELD} type: Int}}}`,
-      /^1:18 «__own» in users\.fields is not a name for a GraphQL field/,
+      /^1:18 users\.fields\.__own: expected a name for a GraphQL field/,
+    ],
+    [
+      'a name with a dash',
+      `users: {fields: {custom-field: {${FIELD} type: Int}}}`,
+      /expected a name for a GraphQL field/,
     ],
     [
       'a computed field',
       `users: {fields: {groups: {${FIELD} type: Int}}}`,
-      /^1:18 «groups» is a name of the built-in schema or of the service/,
+      /^1:18 users\.fields\.groups: a name of the built-in schema or of the service/,
+    ],
+    [
+      'a property of the code',
+      `groups: {fields: {then: {${FIELD} type: Int}}}`,
+      /^1:19 groups\.fields\.then: a name of the built-in schema/,
     ],
     [
       'a built-in field with a type',
       `users: {fields: {email: {${FIELD} type: Int}}}`,
-      /^1:18 «email» is a built-in field of users\. Write only the attribute that it is read from: email: x\. For other keys, declare a custom field/,
+      /^1:18 users\.fields\.email: a built-in field: expected only its attribute/,
     ],
     [
       'the id among the fields',
       'users: {fields: {id: uid}}',
-      /^1:18 «id» is not read from an attribute by fields/,
+      /^1:18 users\.fields\.id: not read from an attribute by fields/,
     ],
     ['a built-in field with a typing error', 'users: {fields: {emial: mail}}', /Did you mean email\?$/],
     [
       'a custom field that is too short',
       'users: {fields: {phone: telephoneNumber}}',
-      /^1:18 «phone» is a custom field, and needs more/,
+      /^1:18 users\.fields\.phone: expected .* for a custom field\. /,
     ],
     [
       'a field without a description',
       'users: {fields: {own: {attribute: x, type: Int}}}',
-      /^1:23 users\.fields\.own\.description is missing\. Add it$/,
+      /^1:\d+ users\.fields\.own\.description: expected a text$/,
     ],
   ])('include %s', (_, yaml, expected) => {
     expect(problemsIn(yaml)).toContainEqual(expect.stringMatching(expected));
   });
 
   it.each([
-    [
-      'an unknown type',
-      'type: Text',
-      /users\.fields\.own\.type is not a type of fields\. Write one of String, Int/,
-    ],
-    [
-      'an audience',
-      'type: Int, visibleTo: admins',
-      /visibleTo is not one of the possible values\. Write everyone, groupAdmins, self$/,
-    ],
+    ['an unknown type', 'type: Text', /users\.fields\.own\.type: expected String, Int/],
+    ['an audience', 'type: Int, visibleTo: admins', /visibleTo: expected everyone, groupAdmins, self$/],
     [
       'a filter of a list',
       'type: "[Int!]!", filterable: true',
-      /own\.filterable does not go with \[Int!\]!: only .* have a filter/,
+      /own\.filterable: not possible with the type \[Int!\]!/,
     ],
     [
       'a filter of a reference',
       'type: User, filterable: true',
-      /does not go with User: only .* have a filter/,
+      /own\.filterable: not possible with the type User/,
     ],
-    ['a search of a number', 'type: Int, searchable: true', /does not go with Int: search finds only/],
+    [
+      'a search of a number',
+      'type: Int, searchable: true',
+      /own\.searchable: not possible with the type Int/,
+    ],
     ['a search that reveals', 'type: String, searchable: true, access: directory', /would reveal the values/],
     [
       'a search that reveals to others',
       'type: String, searchable: true, visibleTo: self',
       /would reveal the values/,
     ],
-    ['a change of a list', 'type: "[String!]!", editable: true', /which previews do not change/],
-    ['a change that reveals', 'type: Int, visibleTo: self, editable: true', /^1:\d+ .* would show the value/],
-    ['a reverse of no reference', 'type: String, reverse: others', /has no other side/],
+    ['a change of a list', 'type: "[String!]!", editable: true', /own\.editable: not possible with the type/],
+    [
+      'a change that reveals',
+      'type: Int, visibleTo: self, editable: true',
+      /^1:\d+ .*editable: would show the old value/,
+    ],
+    [
+      'a reverse of no reference',
+      'type: String, reverse: others',
+      /reverse: not possible with the type String/,
+    ],
     [
       'a reverse with a built-in name',
       'type: User, reverse: groups',
-      /«groups» is a name of the built-in schema/,
+      /own\.reverse: a name of the built-in schema/,
     ],
     [
       'a reverse with the name of a field',
       'type: User, reverse: own',
-      /«own» is the name of another field or reverse of users/,
+      /own\.reverse: the name of another field or reverse of users/,
     ],
-    ['a flag', 'type: Int, filterable: maybe', /filterable is neither true nor false/],
+    ['a flag', 'type: Int, filterable: maybe', /filterable: expected true or false/],
   ])('include, of a field, %s', (_, rest, expected) => {
     expect(field(rest)).toEqual([expect.stringMatching(expected)]);
   });
@@ -283,7 +332,9 @@ groups:
   fields:
     contact: {${FIELD} type: User, reverse: reports}
 `;
-    expect(problemsIn(yaml)).toEqual([expect.stringMatching(/^7:\d+ «reports» is the name of another/)]);
+    expect(problemsIn(yaml)).toEqual([
+      expect.stringMatching(/^7:\d+ groups\.fields\.contact\.reverse: the name of another/),
+    ]);
   });
 
   it('are listed together, sorted by place, also those between valid parts', () => {
@@ -298,21 +349,20 @@ scopes: {read: Reads.}
 `).DIRECTORY_MODEL;
     const problems = readModel(file).problems;
     expect(problems.map((problem) => problem.slice(file.length).split(' ').slice(0, 3).join(' '))).toEqual([
-      ':3:7: users.id is',
-      ':5:5: «groups» is',
-      ':6:61: The scope',
-      ':7:13: users.fields.broken.description is',
-      ':7:34: users.fields.broken.type is',
-      ':8:10: «read» in',
+      ':3:7: users.id: expected',
+      ':5:5: users.fields.groups: a',
+      ':6:61: users.fields.own.access: unknown',
+      ':7:5: users.fields.broken.description: expected',
+      ':7:34: users.fields.broken.type: expected',
+      ':8:10: scopes.read: a',
     ]);
-    expect(problems.filter((problem) => !/[.?]$/.test(problem))).toEqual([]);
   });
 
   it('come together with those of the settings, and name a file that cannot be used', () => {
     const { DIRECTORY_MODEL } = modelSetting('users: 1');
     expect(configProblems(() => readConfig({ DIRECTORY_MODEL, PORT: 'x' }))).toEqual([
       expect.stringMatching(/^PORT /),
-      `${DIRECTORY_MODEL}:1:8: users is not a map. Write keys and values, or remove the key.`,
+      `${DIRECTORY_MODEL}:1:8: users: expected a map`,
     ]);
   });
 
@@ -321,11 +371,11 @@ scopes: {read: Reads.}
       index === 0 ? 'a0: &a0 [x, x]' : `a${index}: &a${index} [${`*a${index - 1},`.repeat(9)}]`,
     );
     expect(problemsIn(anchors.join('\n'))).toEqual([
-      expect.stringMatching(/^2:10 Excessive alias count .*\. Write the values out$/),
+      expect.stringMatching(/^1:1 the YAML is malformed: Excessive alias count /),
     ]);
-    expect(problemsIn('a: &x [*x]')).toEqual([expect.stringMatching(/«a» in the file is unknown/)]);
-    expect(problemsIn(Array.from({ length: 10_000 }, (_, index) => `k${index}: 1`).join('\n'))).toHaveLength(
-      10_000,
+    expect(problemsIn('a: &x [*x]')).toEqual([expect.stringMatching(/a: unknown key/)]);
+    expect(problemsIn(Array.from({ length: 5_000 }, (_, index) => `k${index}: 1`).join('\n'))).toHaveLength(
+      5_000,
     );
     expect(problemsIn(`users: ${'['.repeat(40_000)}`).length).toBeGreaterThan(0);
   });

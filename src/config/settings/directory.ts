@@ -6,11 +6,10 @@ import { type Settings, splitUrls } from '../settings.js';
 
 export type DirectoryConfig = Readonly<ReturnType<typeof buildDirectory>>;
 
-export interface FileSourceConfig {
-  readonly kind: 'file';
-  /** Absolute path of the LDIF file. */
-  readonly file: string;
-}
+export type SourceConfig = ReturnType<typeof buildSource>;
+export type FileSourceConfig = Extract<SourceConfig, { kind: 'file' }>;
+export type LdapSourceConfig = Extract<SourceConfig, { kind: 'ldap' }>;
+export type LdapServerConfig = ReturnType<typeof buildServer>;
 
 /** Returns whether users and groups come from the sample. */
 export function isSampleDirectory({ source }: Pick<DirectoryConfig, 'source'>): boolean {
@@ -28,31 +27,6 @@ export function modelFileOf(settings: Settings): string | undefined {
 /** Returns whether the settings name the sample, which is also the default. */
 export function namesSampleDirectory(settings: Settings): boolean {
   return isSampleDirectory({ source: buildSource(settings) });
-}
-
-export interface LdapSourceConfig {
-  readonly kind: 'ldap';
-  /** URL in its configured form. */
-  readonly url: string;
-  /** Servers with the same content. The first one is preferred. */
-  readonly servers: readonly LdapServerConfig[];
-  /** Certificates of the trusted authorities, as PEM. Null: the authorities that Node.js trusts. */
-  readonly certificates: string | null;
-  /** Null: an anonymous connection. */
-  readonly bind: { readonly dn: string; readonly password: string } | null;
-  /** The file that the password is from: it may be replaced while the service runs. */
-  readonly passwordFile: string | null;
-  /** Files of the client certificate. */
-  readonly client: { readonly certificate: string; readonly key: string } | null;
-  /** Whether to bind by the client certificate (SASL EXTERNAL, RFC 4513 §5.2.3). */
-  readonly isExternal: boolean;
-}
-
-export interface LdapServerConfig {
-  readonly url: string;
-  readonly host: string;
-  readonly port: number;
-  readonly security: 'none' | 'starttls' | 'ldaps';
 }
 
 /** @param passwordFile the file that the password of the account is from */
@@ -84,34 +58,28 @@ export function withServer(directory: DirectoryConfig, model: Model, server: Pre
   return { ...directory, server, mapping: buildMapping({ ...model, server }, directory.baseDn) };
 }
 
-function buildSource(
-  settings: Settings,
-  passwordFile: string | null = null,
-): FileSourceConfig | LdapSourceConfig {
+function buildSource(settings: Settings, passwordFile: string | null = null) {
   const { DIRECTORY_URL: url, DIRECTORY_CERT_FILE: certificate, DIRECTORY_KEY_FILE: key } = settings;
-  if (url.startsWith('file:')) return { kind: 'file', file: resolveFile(url.slice('file:'.length)) };
+  const { DIRECTORY_BIND_DN: dn, DIRECTORY_BIND_PASSWORD: password = '' } = settings;
+  if (url.startsWith('file:')) return { kind: 'file', file: resolveFile(url.slice('file:'.length)) } as const;
   return {
-    kind: 'ldap',
+    kind: 'ldap' as const,
     url,
+    /** Servers with the same content. The first one is preferred. */
     servers: splitUrls(url).map((each) => buildServer(each, settings.DIRECTORY_STARTTLS)),
     certificates: settings.DIRECTORY_CA_FILE ?? null,
-    bind:
-      settings.DIRECTORY_BIND_DN === undefined
-        ? null
-        : { dn: settings.DIRECTORY_BIND_DN, password: settings.DIRECTORY_BIND_PASSWORD ?? '' },
+    bind: dn === undefined ? null : { dn, password },
+    /** The file that the password is from: it may be replaced while the service runs. */
     passwordFile,
     client: certificate === undefined || key === undefined ? null : { certificate, key },
     isExternal: settings.DIRECTORY_SASL_EXTERNAL,
   };
 }
 
-function buildServer(url: string, wantsStartTls: boolean): LdapServerConfig {
+function buildServer(url: string, wantsStartTls: boolean) {
   const { protocol, hostname, port } = new URL(url);
   const isTls = protocol === 'ldaps:';
-  return {
-    url,
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: port === '' ? (isTls ? 636 : 389) : Number(port),
-    security: isTls ? 'ldaps' : wantsStartTls ? 'starttls' : 'none',
-  };
+  const security: 'none' | 'starttls' | 'ldaps' = isTls ? 'ldaps' : wantsStartTls ? 'starttls' : 'none';
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  return { url, host, port: port === '' ? (isTls ? 636 : 389) : Number(port), security };
 }

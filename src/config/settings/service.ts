@@ -30,15 +30,11 @@ export function buildService(settings: Settings) {
   };
 }
 
-/** Where `/metrics` is served: `beside` is the port of the API, `apart` a separate port. */
-type MetricsConfig =
-  { readonly kind: 'beside' } | { readonly kind: 'apart'; readonly host: string; readonly port: number };
-
 export function buildMonitoring(settings: Settings) {
   const { METRICS_PORT: port, OTEL_SERVICE_NAME: serviceName, HOST: host } = settings;
   // In production, the port of the API may be reachable from the internet.
-  const beside: MetricsConfig | null = settings.NODE_ENV === 'production' ? null : { kind: 'beside' };
-  const metrics: MetricsConfig | null = port === undefined ? beside : { kind: 'apart', host, port };
+  const beside = settings.NODE_ENV === 'production' ? null : ({ kind: 'beside' } as const);
+  const metrics = port === undefined ? beside : ({ kind: 'apart', host, port } as const);
   return {
     /** Null: text in a terminal, JSON elsewhere. */
     logFormat: settings.LOG_FORMAT ?? null,
@@ -52,35 +48,24 @@ export function buildMonitoring(settings: Settings) {
   };
 }
 
-export interface RedisConfig {
-  /** Includes the password. */
-  readonly url: string;
-  /** Prefix of every key, followed by a colon. */
-  readonly prefix: string;
-  /** Certificates of the trusted authorities, as PEM. Null: the authorities that Node.js trusts. */
-  readonly certificates: string | null;
-}
+export type RedisConfig = NonNullable<ReturnType<typeof buildRedis>>;
 
-export function buildRedis({ REDIS_URL: url, REDIS_CA_FILE, BASE_URL }: Settings): RedisConfig | null {
+export function buildRedis({ REDIS_URL: url, REDIS_CA_FILE, BASE_URL }: Settings) {
   if (url === undefined) return null;
   // Without BASE_URL, replicas on different ports count as one installation.
   const { host, pathname } = new URL(BASE_URL ?? 'http://directory');
+  /** The prefix of every key, followed by a colon. */
   const prefix = BASE_URL === undefined ? 'directory' : `directory:${host}${pathname.replace(/\/+$/, '')}`;
   return { url, prefix, certificates: REDIS_CA_FILE ?? null };
 }
 
-interface ExplorerConfig {
-  /** A public client of the identity provider. Null: the explorer offers no sign-in. */
-  readonly clientId: string | null;
-  readonly redirectUri: string;
-}
-
 /** @returns null when the explorer is not served */
-export function buildExplorer(settings: Settings, baseUrl: string): ExplorerConfig | null {
+export function buildExplorer(settings: Settings, baseUrl: string) {
   const { EXPLORER, EXPLORER_CLIENT_ID, AUTH_URL, NODE_ENV } = settings;
   const isRefused = settings.TRUSTED_DOCUMENTS !== undefined && settings.TRUSTED_DOCUMENTS_MODE === 'refuse';
   if (!(EXPLORER ?? (NODE_ENV !== 'production' && !isRefused))) return null;
   return {
+    /** A public client of the identity provider. Null: the explorer offers no sign-in. */
     clientId: EXPLORER_CLIENT_ID ?? (AUTH_URL === undefined ? 'explorer' : null),
     redirectUri: `${baseUrl}/explorer/callback`,
   };

@@ -9,39 +9,36 @@ const ALGORITHMS: Readonly<Record<number, string>> = { 40: 'sha1', 64: 'sha256' 
 /** An id, as requests send it (src/graphql/http/endpoint.ts). */
 const ID = /^[\w.~:-]{1,200}$/;
 
+const DOCUMENTS = z
+  .record(z.string(), z.unknown(), {
+    error: `is not a readable JSON object of at most ${MAX_BYTES} bytes with documents by hash`,
+  })
+  .superRefine((documents, context) => {
+    const entries = Object.entries(documents);
+    if (entries.length === 0 || entries.length > MAX_DOCUMENTS)
+      context.addIssue(`has not 1 to ${MAX_DOCUMENTS} documents`);
+    for (const [id, document] of entries) {
+      const problem = problemOf(id, document);
+      if (problem !== null) context.addIssue(`has «${id.slice(0, 200)}», which ${problem}`);
+    }
+  });
+
 /** The documents by id. Without the prefix `sha256:`, which clients may omit. */
 export const manifest = z
   .string()
   .trim()
   .transform((file, context): ReadonlyMap<string, string> => {
-    const entries = readEntries(file);
-    if (typeof entries === 'string') {
-      context.addIssue(`${entries}: ${file}`);
-      return z.NEVER;
-    }
-    for (const [id, document] of entries) {
-      const problem = problemOf(id, document);
-      if (problem !== null) context.addIssue(`${file}: «${id.slice(0, 200)}» ${problem}`);
-    }
-    return new Map(entries.map(([id, document]) => [withoutPrefix(id), String(document)]));
+    const { data, error } = DOCUMENTS.safeParse(readManifest(file));
+    for (const { message } of error?.issues ?? []) context.addIssue(`names a file that ${message}: ${file}`);
+    return new Map(Object.entries(data ?? {}).map(([id, document]) => [withoutPrefix(id), String(document)]));
   });
 
-/** The documents in a file, or what is wrong with the file. */
-function readEntries(file: string): [string, unknown][] | string {
+/** @returns undefined if the file is no JSON */
+function readManifest(file: string): unknown {
   try {
-    if (statSync(file).size > MAX_BYTES) return `names a file of more than ${MAX_BYTES} bytes`;
-    const entries = Object.entries(
-      z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(file, 'utf8'))),
-    );
-    if (entries.length === 0) return 'names a file without documents';
-    return entries.length > MAX_DOCUMENTS
-      ? `names a file with more than ${MAX_DOCUMENTS} documents`
-      : entries;
-  } catch (error) {
-    const isRead = error instanceof SyntaxError || error instanceof z.ZodError;
-    return isRead
-      ? 'names a file that is not a JSON object of documents by hash'
-      : 'names a file that cannot be read';
+    return statSync(file).size > MAX_BYTES ? undefined : JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
   }
 }
 

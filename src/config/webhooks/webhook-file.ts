@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ChangeKind } from '../../common/change-kind.js';
 import { isPublicAddress } from '../../common/public-address.js';
 import { hostOf, parseHttpUrl } from '../../common/url.js';
-import { checkShape, didYouMean, type FileProblem, quote, readYaml, YamlFile } from '../model/yaml-file.js';
+import { checkShape, didYouMean, type FileProblem, readYaml } from '../model/yaml-file.js';
 import type { ScopeDefinition } from '../scopes.js';
 
 /** Bytes of a secret (Standard Webhooks, «Signature scheme»). */
@@ -13,41 +13,29 @@ const KINDS = Object.values(ChangeKind);
 /** The most values of a list. */
 const MOST = 100;
 
-const NOT_AN_ID = 'is not an id. Write 1 to 64 letters, digits, dots, hyphens and underscores';
-const NOT_A_SECRET = `is not a secret. Write ${PREFIX} and the Base64 of ${SECRET_BYTES.least} to ${SECRET_BYTES.most} random bytes`;
-const NOT_A_URL = 'is not an address. Write an https URL without user information and fragment';
-const NOT_A_GROUP = 'is not the id of a group. Write the id in quotes';
+const AN_ID = 'expected 1 to 64 letters, digits, dots, hyphens and underscores';
+const A_SECRET = `expected ${PREFIX} and the Base64 of ${SECRET_BYTES.least} to ${SECRET_BYTES.most} random bytes`;
+const A_URL = 'expected an https URL without user information and fragment';
+
+const listOf = <Item extends z.ZodType>(item: Item) => z.array(item).min(1).max(MOST).optional();
 
 /** @param known names of the scopes of the configuration */
 const targetOf = (known: readonly string[]) =>
   z
     .strictObject({
-      id: z.string({ error: NOT_AN_ID }).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: NOT_AN_ID }),
-      url: z.string({ error: NOT_A_URL }).refine(isAddress, { error: NOT_A_URL }),
-      secret: z.string({ error: NOT_A_SECRET }).refine(isSecret, { error: NOT_A_SECRET }),
-      kinds: z
-        .array(z.enum(KINDS, { error: `is not a kind of changes. Write one of ${KINDS.join(', ')}` }))
-        .min(1)
-        .max(MOST)
-        .optional(),
-      groups: z
-        .array(z.string({ error: NOT_A_GROUP }).min(1))
-        .min(1)
-        .max(MOST)
-        .optional(),
+      id: z.string({ error: AN_ID }).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, { error: AN_ID }),
+      url: z.string({ error: A_URL }).refine(isAddress, { error: A_URL }),
+      secret: z.string({ error: A_SECRET }).refine(isSecret, { error: A_SECRET }),
+      kinds: listOf(z.enum(KINDS)),
+      groups: listOf(z.string().min(1)),
       scopes: z
         .array(
           z.string().refine((name) => known.includes(name), {
-            error: ({ input }) => {
-              const name = String(input);
-              return `is the unknown scope ${quote(name)}. ${didYouMean(name, known, `Write some of ${known.join(', ')}`)}`;
-            },
+            error: ({ input }) => `unknown scope. ${didYouMean(String(input), known)}`,
           }),
         )
         .max(MOST)
-        .refine((names) => names.includes('directory'), {
-          error: 'lacks directory, which changes require. Add it',
-        })
+        .refine((names) => names.includes('directory'), { error: 'lacks directory, which changes require' })
         .default(['directory']),
       allowPrivate: z.boolean().default(false),
     })
@@ -66,7 +54,7 @@ const fileOf = (known: readonly string[]) =>
       .max(MOST)
       .superRefine((targets, context) => {
         const ids = targets.map(({ id }) => id);
-        const message = 'is the id of another target, too. Give each its own';
+        const message = 'the id of another target, too';
         for (const [index, id] of ids.entries())
           if (ids.indexOf(id) < index) context.addIssue({ code: 'custom', path: [index, 'id'], message });
       }),
@@ -75,21 +63,20 @@ const fileOf = (known: readonly string[]) =>
 /**
  * Reads and checks the file of webhooks.
  * @param scopes those of the configuration
- * @returns one line for each problem: FILE:LINE:COLUMN, cause and cure
+ * @returns one line for each problem: FILE:LINE:COLUMN, key and cause
  */
 export function readWebhooks(
   file: string | undefined,
   scopes: readonly ScopeDefinition[],
 ): { readonly targets: readonly WebhookTarget[]; readonly problems: readonly string[] } {
   if (file === undefined) return { targets: [], problems: [] };
-  const { checked, problems } = readYaml('DIRECTORY_WEBHOOKS', file, (text) =>
-    checkWebhookFile(text, scopes),
-  );
+  const check = (text: string) => checkWebhookFile(text, scopes);
+  const { checked, problems } = readYaml('DIRECTORY_WEBHOOKS', file, check);
   return { targets: checked?.targets ?? [], problems };
 }
 
 export function checkWebhookFile(text: string, scopes: readonly ScopeDefinition[]) {
-  const { shape, problems } = checkShape(new YamlFile(text), fileOf(scopes.map(({ name }) => name)));
+  const { shape, problems } = checkShape(text, fileOf(scopes.map(({ name }) => name)));
   return { targets: shape?.targets ?? [], problems: problems.map(withoutSecrets) };
 }
 
@@ -115,8 +102,8 @@ function isSecret(text: string): boolean {
 
 /** Names are resolved at each delivery. */
 function faultOfUrl(url: URL): string | null {
-  if (url.protocol !== 'https:') return 'is not https. Write an https URL, or allowPrivate: true';
+  if (url.protocol !== 'https:') return 'expected an https URL, or allowPrivate: true';
   const host = hostOf(url);
   if (isIP(host) === 0 || isPublicAddress(host)) return null;
-  return 'is a private address. Write a public one, or allowPrivate: true';
+  return 'a private address: expected a public one, or allowPrivate: true';
 }
