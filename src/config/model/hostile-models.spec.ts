@@ -7,31 +7,39 @@ import { configProblems, readConfig } from '../config.js';
 
 /** What a path can have instead of a model, and how the problem begins. A text is the content of a file. */
 const UNUSABLE: readonly [what: string, content: string | Buffer | ((file: string) => unknown), RegExp][] = [
-  ['nothing', () => undefined, /cannot be read \(ENOENT\)/],
-  ['a directory', (file) => mkdirSync(file), /cannot be read \(no file of at most 100000 bytes\)/],
-  ['a pipe without a writer', (file) => execFileSync('mkfifo', [file]), /cannot be read \(no file of/],
-  ['a loop of links', (file) => symlinkSync(file, file), /cannot be read \(ELOOP\)/],
-  ['a large file', `# ${'x'.repeat(100_000)}`, /cannot be read \(no file of at most 100000 bytes\)/],
-  ['an empty file', '', /:1:1: The file is empty/],
-  ['a file of spaces', ' \n---\n\n', /:1:1: The file is empty/],
+  ['nothing', () => undefined, /cannot be read as UTF-8 \(ENOENT\)/],
+  ['a directory', (file) => mkdirSync(file), /cannot be read as UTF-8 \(no file of at most 100000 bytes\)/],
+  [
+    'a pipe without a writer',
+    (file) => execFileSync('mkfifo', [file]),
+    /cannot be read as UTF-8 \(no file of/,
+  ],
+  ['a loop of links', (file) => symlinkSync(file, file), /cannot be read as UTF-8 \(ELOOP\)/],
+  ['a large file', `# ${'x'.repeat(100_000)}`, /cannot be read as UTF-8 \(no file of at most 100000 bytes\)/],
+  ['an empty file', '', /:1:1: the file is empty/],
+  ['a file of spaces', ' \n---\n\n', /:1:1: the file is empty/],
   [
     'another encoding',
     Buffer.from('scopes: {a: Caf\u00e9.}\n', 'latin1'),
     /\(ERR_ENCODING_INVALID_ENCODED_DATA\)/,
   ],
   ['two bytes for each character', Buffer.from('\ufeffusers: 1\n', 'utf16le'), /\(ERR_ENCODING_INVALID/],
-  ['a tab', 'users:\n\tid: uid\n', /:2:1: The YAML is malformed: Tabs/],
-  ['a quote without its end', 'server: "openldap\n', /:2:1: The YAML is malformed: Missing closing/],
+  ['a tab', 'users:\n\tid: uid\n', /:2:1: the YAML is malformed: Tabs/],
+  ['a quote without its end', 'server: "openldap\n', /:2:1: the YAML is malformed: Missing closing/],
+  ['several documents', 'users: {id: uid}\n---\ngroups: {id: cn}\n', /:2:1: .* multiple documents/],
+  ['a tag', 'users: {id: !!js/function uid}\n', /:1:13: the YAML is malformed: Unresolved tag/],
+  ['a merge key', '%YAML 1.1\n---\nusers: {<<: {id: uid}}\n', /:3:9: users\.<<: unknown key/],
+  ['another version of YAML', '%YAML 9.9\n---\nserver: openldap\n', /:1:7: the YAML is malformed/],
   [
-    'several documents',
-    'users: {id: uid}\n---\ngroups: {id: cn}\n',
-    /:2:1: .* a second document begins here/,
+    'many aliases',
+    `users: {name: [&a cn, ${'*a,'.repeat(1000)} *a]}\n`,
+    /:1:1: the YAML is malformed: Excessive alias count/,
   ],
-  ['a tag', 'users: {id: !!js/function uid}\n', /:1:13: The YAML is malformed: Unresolved tag/],
-  ['a merge key', '%YAML 1.1\n---\nusers: {<<: {id: uid}}\n', /:3:9: «<<» in users is unknown/],
-  ['another version of YAML', '%YAML 9.9\n---\nserver: openldap\n', /:1:7: The YAML is malformed/],
-  ['many aliases', `users: {name: [&a cn, ${'*a,'.repeat(1000)} *a]}\n`, /:1:23: More than 1000 aliases/],
-  ['ill-formed Unicode', 'scopes: {contact: "\\ud800"}\n', /:1:19: scopes\.contact has a line break/],
+  [
+    'ill-formed Unicode',
+    'scopes: {contact: "\\ud800"}\n',
+    /:1:19: scopes\.contact: expected one line of text/,
+  ],
 ];
 
 /** The problems in a file as line, column and text. */
@@ -101,7 +109,7 @@ visibility: {bypass: valueOf, users: {__proto__: []}}
       return readModel(file).problems.map((each) => each.slice(file.length));
     };
     expect(listed(keys(100))).toHaveLength(100);
-    expect(listed(keys(101)).slice(100)).toEqual([': 1 more problems']);
+    expect(listed(keys(101)).slice(100)).toEqual([': 1 more problem']);
     expect(listed(keys(5000)).slice(100)).toEqual([': 4900 more problems']);
     expect(listed(`${keys(5000)}\nusers: {id: 3}\nscopes: {read: x}`).slice(100)).toEqual([
       ': 4902 more problems',
@@ -138,19 +146,12 @@ visibility: {bypass: valueOf, users: {__proto__: []}}
     'include a description that is not one line of text: %s',
     (text) => {
       expect(problemsIn(`scopes: {contact: "Phone ${text} numbers."}`)).toEqual([
-        expect.stringMatching(/^1:19 scopes\.contact has a line break, a tab, or a character/),
+        expect.stringMatching(/^1:19 scopes\.contact: expected one line of text/),
       ]);
       const folded = 'scopes:\n  contact: >\n    Phone\n    numbers.\n  other: More\n    text.\n';
       expect(problemsIn(folded)).toEqual([]);
     },
   );
-
-  it('say that the type of a list has to be quoted', () => {
-    const own = '{type: [Int!]!, description: A field., attribute: x}';
-    expect(problemsIn(`users:\n  fields:\n    own:\n      ${own}\n`)).toContainEqual(
-      expect.stringMatching(/^4:\d+ .* A type of a list has to be quoted/),
-    );
-  });
 
   it('include those of all rules of a list', () => {
     const rules = [
@@ -273,7 +274,7 @@ describe('model files with random changes', () => {
         if (problems.length === 0) expect(() => readConfig({ DIRECTORY_MODEL: file })).not.toThrow();
         for (const problem of problems) {
           expect(problem.startsWith(file)).toBe(true);
-          expect(problem.slice(file.length)).toMatch(/^:(?:\d+:\d+: [^\p{Cc}\p{Cs}]+| \d+ more problems)$/u);
+          expect(problem.slice(file.length)).toMatch(/^:(?:\d+:\d+: [^\p{Cc}\p{Cs}]+| \d+ more problems?)$/u);
         }
       }),
       { seed: 20_261_123, numRuns: 200, endOnFailure: true },

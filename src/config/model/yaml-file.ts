@@ -1,3 +1,4 @@
+import { counted } from '../../common/counted.js';
 import { readFileSync, statSync } from 'node:fs';
 import { suggestionList } from 'graphql/jsutils/suggestionList.js';
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
@@ -91,7 +92,7 @@ export function describeProblems(file: string, problems: readonly FileProblem[])
     .sort((left, right) => left.line - right.line || left.column - right.column)
     .map(({ line, column, text }) => `${file}:${line}:${column}: ${text}`);
   const more = lines.length - MOST_PROBLEMS;
-  return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `${file}: ${more} more problems`] : lines;
+  return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `${file}: ${counted(more, 'more problem')}`] : lines;
 }
 
 const EXPECTED: Readonly<Record<string, string>> = {
