@@ -64,8 +64,7 @@ export function judgeClaims(
     // Only an audience can be a list (RFC 7519 §4.1).
     const names = claim === 'aud' ? [value].flat() : [value];
     const isRight =
-      (mayLack && !given(value)) ||
-      names.some((each) => typeof each === 'string' && accepted.includes(each));
+      (mayLack && !given(value)) || names.some((each) => typeof each === 'string' && accepted.includes(each));
     const wrong = `its ${claim} is ${shown(value)}, and ${named.map(shown).join(' or ')} is expected`;
     return judge(claim, value, isRight ? null : wrong);
   };
