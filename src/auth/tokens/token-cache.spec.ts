@@ -48,7 +48,7 @@ describe('the cache of tokens', () => {
     }
   }
 
-  it('has a verified token until its time ends, by the clock of expiries', async () => {
+  it('has a verified token until its time ends, or until the clock leaps', async () => {
     good.add('known');
     expect([await judge('known'), await judge('known'), questions]).toEqual(['good', 'good', 1]);
     now += MINUTE - 1;

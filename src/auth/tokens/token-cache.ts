@@ -5,6 +5,7 @@ import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { ServiceError } from '../../common/errors.js';
 import { Limit, networkOf } from '../../limits/limits.js';
 import { UnauthenticatedError } from '../authentication.error.js';
+import { CLOCK_TOLERANCE } from './claims.js';
 import { isJwt, type VerifiedToken } from './token-verifier.js';
 
 /** One entry takes about a kilobyte. */
@@ -17,8 +18,10 @@ const MAX_REJECTED = 100;
 /** A verified token, or why an opaque one was rejected. */
 interface Entry {
   readonly found: VerifiedToken | UnauthenticatedError;
-  /** In milliseconds since 1970, as expiries are. An entry stays afterwards: its token was valid before. */
+  /** In milliseconds of `performance.now()`. An entry stays afterwards: its token was valid before. */
   readonly until: number;
+  /** Where the clock was. After a leap of the clock, the token is verified again. */
+  readonly clock: number;
 }
 
 /**
@@ -46,7 +49,8 @@ export class TokenCache {
   ): Promise<VerifiedToken> {
     const key = hash('sha256', token, 'base64');
     const entry = this.entries.get(key);
-    if (entry !== undefined && entry.until > Date.now()) {
+    const hasLeapt = Math.abs(clockOffset() - (entry?.clock ?? 0)) >= CLOCK_TOLERANCE * 1000;
+    if (entry !== undefined && entry.until > performance.now() && !hasLeapt) {
       this.hits++;
       if (entry.found instanceof Error) throw entry.found;
       return entry.found;
@@ -72,7 +76,7 @@ export class TokenCache {
     verify: () => Promise<VerifiedToken>,
   ): Promise<VerifiedToken> {
     const set = (found: Entry['found'], milliseconds: number) =>
-      this.entries.set(key, { found, until: Date.now() + milliseconds });
+      this.entries.set(key, { found, until: performance.now() + milliseconds, clock: clockOffset() });
     try {
       const token = await verify();
       set(token, token.cacheFor);
@@ -101,3 +105,6 @@ export class TokenCache {
     }
   }
 }
+
+/** Where the clock is, in milliseconds, apart from the time that passes. */
+const clockOffset = () => Date.now() - performance.now();
