@@ -101,7 +101,7 @@ describe('a model file that is edited while processes for requests run', () => {
     writeFileSync(documents, DOCUMENTS);
     writeFileSync(model, INVALID);
     process.kill(service.id, 'SIGHUP');
-    await service.untilPrinted(/The service does not start again: .*users\.base is an invalid DN/);
+    await service.untilPrinted(/The service does not start again: .*users\.base: invalid DN/);
     expect(await read('line')).toEqual({ line: '2' });
     writeFileSync(model, modelWith('desk'));
     const before = service.children;
