@@ -1,11 +1,10 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ServiceUnavailableError } from '../../common/errors.js';
 
-/** The interval of measurements. */
-const INTERVAL_MS = 1000;
-/** A process whose event loop is late by this on average answers nothing in time. */
-const MAX_DELAY_NS = 500e6;
+/** Milliseconds between two measurements. */
+const INTERVAL_MS = 100;
+/** A process whose event loop is late by so many milliseconds answers nothing in time. */
+const MAX_DELAY_MS = 500;
 
 /** Rejects requests while the event loop is late (docs/adr/0023). */
 @Injectable()
@@ -13,15 +12,12 @@ export class LoadShedder implements OnApplicationShutdown {
   /** Since the start. */
   rejected = 0;
   private isLate = false;
-  private readonly delays = monitorEventLoopDelay();
+  private measuredAt = performance.now();
   private readonly timer = setInterval(() => {
-    this.isLate = this.delays.mean > MAX_DELAY_NS;
-    this.delays.reset();
+    const now = performance.now();
+    this.isLate = now - this.measuredAt > INTERVAL_MS + MAX_DELAY_MS;
+    this.measuredAt = now;
   }, INTERVAL_MS).unref();
-
-  constructor() {
-    this.delays.enable();
-  }
 
   /** @throws ServiceUnavailableError while the process is overloaded */
   admit(): void {
@@ -32,6 +28,5 @@ export class LoadShedder implements OnApplicationShutdown {
 
   onApplicationShutdown(): void {
     clearInterval(this.timer);
-    this.delays.disable();
   }
 }
