@@ -115,7 +115,9 @@ export class Cluster {
     logShutdown(signal);
     this.ending.abort();
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-    await Promise.all(workers.map((each) => this.stop(each, signal)));
+    // The others leave new connections to the last one, which accepts them for a second more.
+    const last = [...this.serving.keys()].at(-1);
+    await Promise.all(workers.map((each) => this.stop(each, each === last ? signal : 'SIGHUP')));
     process.exit(0);
   }
 

@@ -12,7 +12,7 @@ export function knownScopes(scopes: readonly string[], known: readonly ScopeDefi
   return known.map(({ name }) => name).filter((name) => words.has(name));
 }
 
-export type PrincipalKind = 'ACCESS_TOKEN' | 'PERSONAL_ACCESS_TOKEN' | 'SERVICE_ACCOUNT_TOKEN';
+type PrincipalKind = 'ACCESS_TOKEN' | 'PERSONAL_ACCESS_TOKEN' | 'SERVICE_ACCOUNT_TOKEN';
 
 /** Who makes a request, according to the token. Frozen, and shared by all requests with the same access token. */
 export interface Principal {

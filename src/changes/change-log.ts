@@ -200,7 +200,7 @@ export async function getSubject(names: TableNames, input: ObjectInput, reader: 
 }
 
 /** Changes that follow each other in the log, each with its cursor. */
-export interface LogPart {
+interface LogPart {
   readonly changes: readonly { readonly change: Change; readonly cursor: string }[];
   /** The cursor after which to continue, with any filter. */
   readonly end: string;

@@ -230,6 +230,12 @@ describe('the configuration', () => {
     },
   );
 
+  it('accepts a reader endpoint only beside a database that is not embedded', () => {
+    const reader = { DATABASE_READ_URL: 'postgres://standby/directory' };
+    expect(problemsOf({ ...reader, DATABASE_URL: 'postgres://primary/directory' })).toEqual([]);
+    expect(problemsOf(reader)).toEqual([expect.stringMatching(/^DATABASE_READ_URL only goes with/)]);
+  });
+
   it.each([
     ['AUTH_INTROSPECTION_URL', { AUTH_INTROSPECTION_URL: 'https://issuer.example.org/introspect' }],
     ['AUTH_INTROSPECTION_NO_AUDIENCE', { AUTH_INTROSPECTION_NO_AUDIENCE: 'true' }],

@@ -127,6 +127,10 @@ function contradictionsOf(settings: Settings): (readonly [exists: boolean, probl
       settings.DIRECTORY_WEBHOOKS !== undefined && settings.DIRECTORY_CHANGES_DAYS < MIN_DAYS_OF_WEBHOOKS,
       `DIRECTORY_CHANGES_DAYS must be at least ${MIN_DAYS_OF_WEBHOOKS} with DIRECTORY_WEBHOOKS: a failed delivery is repeated for three days`,
     ],
+    [
+      isEmbedded(settings) && settings.DATABASE_READ_URL !== undefined,
+      'DATABASE_READ_URL only goes with a DATABASE_URL that begins with postgres://: an embedded database has no standby',
+    ],
     [isGuarded && isEmbedded(settings), `DATABASE_URL ${refused}: set postgres://…`],
     [isGuarded && AUTH_URL === undefined, `AUTH_URL is empty: the identity provider ${refused}`],
     [

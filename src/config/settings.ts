@@ -60,7 +60,8 @@ const certificates = text.transform((file, context) => {
 const readable = text.refine(
   (file) => {
     try {
-      return readFileSync(file).length >= 0;
+      readFileSync(file);
+      return true;
     } catch {
       return false;
     }

@@ -73,7 +73,7 @@ function readEntry(): EntryPoint | null {
 }
 
 /** @param entry null: the explorer has not been built */
-export function renderExplorer(config: Config, entry: EntryPoint | null): string {
+function renderExplorer(config: Config, entry: EntryPoint | null): string {
   const link = (path: string) => escapeHtml(`${config.basePath}/explorer/${path}`);
   const styles = entry?.css.map((path) => `<link rel="stylesheet" href="${link(path)}">`) ?? [];
   const script = entry === null ? '' : `<script type="module" src="${link(entry.file)}"></script>`;
@@ -92,7 +92,7 @@ ${script}`,
 }
 
 /** The page may connect to the service, and to the issuer for tokens. The editor positions lines with inline styles. */
-export function explorerDirectives({ auth, baseUrl }: Config): Directives {
+function explorerDirectives({ auth, baseUrl }: Config): Directives {
   const { origin } = new URL(baseUrl);
   return {
     'script-src': [`'self'`],

@@ -55,7 +55,7 @@ export class StartPageController {
  * Renders the description of the service and the first query, as they apply to the configuration.
  * @param demoToken token of the demonstration account. Null: there is none, or it must not be shown
  */
-export function renderStartPage(config: Config, demoToken: string | null): string {
+function renderStartPage(config: Config, demoToken: string | null): string {
   const { basePath, directory, disclosure, explorer, trustedDocuments } = config;
   const baseUrl = escapeHtml(config.baseUrl);
   const link = (path: string, text: string) => `<a href="${escapeHtml(basePath)}${path}">${text}</a>`;

@@ -29,7 +29,7 @@ export interface Rejection {
 
 export type RejectedRequest = Pick<FastifyRequest, 'url' | 'routeOptions' | 'raw' | 'rateLimits'>;
 
-export interface WrittenRejection {
+interface WrittenRejection {
   readonly status: number;
   readonly type: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -68,7 +68,7 @@ export function networkOf(address: string | undefined): string {
   return `${groups.join(':')}::/64`;
 }
 
-/** A question to the first process, `extra` of which is to be taken in advance, and its answer. */
+/** A process asks the first one for an amount, and for an extra amount that it keeps for its next requests. */
 interface Question extends Terms {
   readonly limits: number;
   readonly subject: string;

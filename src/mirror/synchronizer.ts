@@ -41,7 +41,7 @@ export type ProgressStep =
 
 /** The possible ends of a run. `failed` means that an error ended it. */
 export const ENDS = ['applied', 'unchanged', 'blocked', 'held', 'planned', 'refused', 'failed'] as const;
-export type RunEnd = (typeof ENDS)[number];
+type RunEnd = (typeof ENDS)[number];
 
 /** Summarizes what a revision changes in one line, with counts and without names. */
 export function summarize({ users, groups, memberships, nestings }: RevisionCounts): string {

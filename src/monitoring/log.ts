@@ -68,7 +68,7 @@ export function isTextLog({ monitoring }: Pick<LogConfig, 'monitoring'>): boolea
  * Opens standard output for lines. A line that cannot be written stays in the buffer of pino, and is written with a later one: the
  * process neither fails nor waits because of it, except for a moment at its end.
  */
-export function openOutput() {
+function openOutput() {
   let isEnding = false;
   let attempts = 0;
   let failures = 0;

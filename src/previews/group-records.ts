@@ -26,7 +26,7 @@ export type NamedEntry = Pick<records.MirroredEntry, 'kind' | 'dn' | 'uuid' | 'i
 export const NOT_NAMED: NamedAs = 0;
 
 /** How a user belongs to a group. */
-export interface StoredMembership {
+interface StoredMembership {
   /** The attributes by which the group names the user. */
   readonly namedAs: NamedAs;
   /** The effective role. Null: the user is not a member of the group. */

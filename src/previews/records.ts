@@ -51,7 +51,7 @@ export function toEntry({ kind, uuid, dn, attributes }: Stored, mapping: Directo
 }
 
 /** The values of the fields of an entry by their stored names. Null: there is no entry. */
-export type FieldValues = Readonly<Record<string, unknown>> | null;
+type FieldValues = Readonly<Record<string, unknown>> | null;
 
 /** What the mirror makes of the attributes of an entry. */
 export function valuesOf(entry: Stored, mapping: DirectoryMapping): FieldValues {
@@ -69,14 +69,14 @@ export function conflict(message: string, argument?: string): ServiceError {
 }
 
 /** The classes of the shipped schema, and the attributes that an entry can have only with them (ldap/directory.schema). */
-export const AUXILIARY_CLASSES = {
+const AUXILIARY_CLASSES = {
   person: { name: PERSON_CLASS, attributes: ['schoolYear', 'profilePicture'] },
   // The class also allows `owner`, which groupOfNames allows anyway.
   group: { name: GROUP_CLASS, attributes: ['displayName', 'mail', 'labeledURI', 'groupAdmin', 'roomNumber'] },
 } as const;
 
 /** The class that an entry receives when it needs it. Null: new groups of this directory do not have it. */
-export function auxiliaryClassOf(kind: EntryKind, { groups }: DirectoryMapping) {
+function auxiliaryClassOf(kind: EntryKind, { groups }: DirectoryMapping) {
   const auxiliary = AUXILIARY_CLASSES[kind];
   return kind === 'person' || groups.classes.some((each) => isSame(each, auxiliary.name)) ? auxiliary : null;
 }

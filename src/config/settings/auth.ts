@@ -4,8 +4,6 @@ import type { Settings } from '../settings.js';
 import { PROVIDERS, type TokenRules } from './providers.js';
 
 export type AuthConfig = Readonly<ReturnType<typeof buildAuth>>;
-export type IntrospectionConfig = NonNullable<AuthConfig['introspection']>;
-
 /** @param fields those of users, with those of the model */
 export function findUserFieldProblems({ rules }: AuthConfig, fields: readonly Field[]): string[] {
   const { userField } = rules;

@@ -6,7 +6,7 @@ import { type Settings, splitUrls } from '../settings.js';
 
 export type DirectoryConfig = Readonly<ReturnType<typeof buildDirectory>>;
 
-export type SourceConfig = ReturnType<typeof buildSource>;
+type SourceConfig = ReturnType<typeof buildSource>;
 export type FileSourceConfig = Extract<SourceConfig, { kind: 'file' }>;
 export type LdapSourceConfig = Extract<SourceConfig, { kind: 'ldap' }>;
 export type LdapServerConfig = ReturnType<typeof buildServer>;

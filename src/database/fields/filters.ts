@@ -21,7 +21,7 @@ const FILTER_TYPES = {
   DateTime: 'DateTimeFilter',
 } as const;
 
-export type FilterType = (typeof FILTER_TYPES)[keyof typeof FILTER_TYPES];
+type FilterType = (typeof FILTER_TYPES)[keyof typeof FILTER_TYPES];
 
 /** Number of code units of a value and of a text in a filter that are compared. */
 export const COMPARED = 512;
@@ -203,7 +203,7 @@ export function listConditions(
 const PREFIX = 'values_of_';
 
 /** Names and definitions of indexes. A name contains a hash of the definition. */
-export type ValueIndexes = ReadonlyMap<string, string>;
+type ValueIndexes = ReadonlyMap<string, string>;
 
 /** The indexes for the filters by custom fields. Each holds the values, and the objects with equal ones in the order of pages. */
 export function valueIndexesOf(tables: Readonly<Record<'users' | 'groups', readonly Field[]>>): ValueIndexes {

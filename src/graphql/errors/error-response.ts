@@ -107,7 +107,7 @@ export function responseType(raw: Pick<IncomingMessage, 'headers'>): string | un
 }
 
 /** The media type of a rejection: the preferred one, or the default if the client accepts none. */
-export function rejectionType(raw: Pick<IncomingMessage, 'headers'> | null): string {
+function rejectionType(raw: Pick<IncomingMessage, 'headers'> | null): string {
   return (raw === null ? undefined : responseType(raw)) ?? RESPONSE_TYPES[0];
 }
 

@@ -40,7 +40,7 @@ const MAX_CACHED_LENGTH = 500;
 const DECISIVE = ['host', 'accept', 'content-type', 'content-encoding'];
 
 /** The step that checks the head, before the body is read. Throws as in the table of docs/http.md. */
-export function readHead(request: FastifyRequest): void {
+function readHead(request: FastifyRequest): void {
   const { method, raw } = request;
   if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
     const headers = { allow: 'GET, HEAD, POST' };

@@ -86,7 +86,7 @@ export class ConnectionArguments implements PageArguments {
 }
 
 @ObjectType({ description: 'The position of a page within its connection.' })
-export class PageInfo {
+class PageInfo {
   @Shown(() => Boolean, 'Whether there are elements after this page.')
   hasNextPage!: boolean;
 

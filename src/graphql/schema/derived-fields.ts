@@ -43,7 +43,7 @@ function isStoredInstant(value: unknown): value is string {
 }
 
 /** Only in schemas with a custom field of this type. */
-export const Url = new GraphQLScalarType({
+const Url = new GraphQLScalarType({
   ...GraphQLURL.toConfig(),
   description: 'An absolute URL, as in RFC 3986.',
 });

@@ -41,7 +41,7 @@ const NODE_ID =
  * identity, and would otherwise show previewed values as those of the directory. The types have the same fields, resolved by the
  * same code.
  */
-export function addPreviewTypes(schema: GraphQLSchema): GraphQLSchema {
+function addPreviewTypes(schema: GraphQLSchema): GraphQLSchema {
   const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
   const payloads = new Set(mutations.map(({ type }) => getNamedType(type).name));
   const previews = new Map<string, GraphQLObjectType>();
@@ -141,7 +141,7 @@ type Resolve = GraphQLFieldResolver<unknown, RequestContext>;
  * Runs a mutation as one change in the preview transaction of its operation. An expected failure undoes it, and is data: the payload
  * then has `userErrors`, and no objects.
  */
-export function asPreview(resolve: Resolve): Resolve {
+function asPreview(resolve: Resolve): Resolve {
   return async (source, given: { input?: { clientMutationId?: string | null } }, context, info) => {
     const id = given.input?.clientMutationId ?? null;
     const isTooLong = id !== null && id.length > LONGEST_CLIENT_MUTATION_ID;

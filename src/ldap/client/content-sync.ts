@@ -26,7 +26,7 @@ export type SyncEvent =
   | { readonly kind: 'refreshed' };
 
 /** The idle timeout applies to the refresh only: after it, a directory may send nothing for days. */
-export interface SyncRequest extends SearchRequest, Pick<SearchOptions, 'signal' | 'idleTimeout'> {
+interface SyncRequest extends SearchRequest, Pick<SearchOptions, 'signal' | 'idleTimeout'> {
   /** The contextCSN after which changes are sent. Empty: the refresh sends every entry. */
   readonly csns: readonly string[];
   /** Whether changes are sent after the refresh, until the connection ends or the signal is aborted. */

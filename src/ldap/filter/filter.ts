@@ -29,7 +29,7 @@ export type Filter =
   | ExtensibleMatch;
 
 /** A match by a rule that the filter names (RFC 4511 §4.5.1.7.7). */
-export interface ExtensibleMatch {
+interface ExtensibleMatch {
   readonly kind: 'extensibleMatch';
   /** Null: all attributes that the rule applies to. */
   readonly attribute: string | null;

@@ -103,7 +103,7 @@ export async function listStagedChanges(writer: Writer): Promise<ListedChanges> 
 }
 
 /** Lists what the mirror leaves out. */
-export async function readQuarantine(writer: Writer): Promise<ListedChanges['quarantined']> {
+async function readQuarantine(writer: Writer): Promise<ListedChanges['quarantined']> {
   return writer.query<LeftOut[]>(`
     select kind, dn, null as attribute, reason from entries where reason is not null
     union all

@@ -34,13 +34,13 @@ import { inSteps, type Steps } from '../map/steps.js';
 export const MEMBERS = ':';
 
 /** A value of an attribute: text, bytes that are not text in base64, or the SHA-256 of a picture in hexadecimal. */
-export type RawValue = string | { readonly base64: string } | { readonly sha256: string };
+type RawValue = string | { readonly base64: string } | { readonly sha256: string };
 
 /** The mirrored attributes of an entry by attributeKey, as they are in LDAP, without those that name members. */
 export type RawAttributes = Readonly<Record<string, readonly RawValue[]>>;
 
 /** What an entry names: the field, the key of the target (storedKeyOf), and the roles as a sum, which fields do not have. */
-export type StagedReference = readonly [field: string, target: string, namedAs: number];
+type StagedReference = readonly [field: string, target: string, namedAs: number];
 
 /** An entry of the directory as the mirror stores it: the form of the table `staged`. */
 export interface StagedEntry {
@@ -286,7 +286,7 @@ const LARGEST_PICTURE = 16_000_000;
 type StoredPicture = { readonly sha256: Buffer } | { readonly reason: string };
 
 /** Returns the reason why a picture cannot be displayed, or null if it can. */
-export async function faultOfPicture(bytes: Buffer): Promise<string | null> {
+async function faultOfPicture(bytes: Buffer): Promise<string | null> {
   if (bytes.length > LARGEST_PICTURE) return `has more than ${LARGEST_PICTURE} bytes`;
   const inspection = await inspectPicture(bytes);
   return inspection.ok ? null : inspection.reason;

@@ -5,7 +5,7 @@ import { COMPARED_BYTES, MEMBERS, type StagedEntry } from './staged-entry.js';
 
 export const SAME_UUID = 'has the same UUID as another entry';
 export const SAME_ID = 'has the same id as another entry';
-export const SAME_DN = 'has the DN of another entry, if case is ignored';
+const SAME_DN = 'has the DN of another entry, if case is ignored';
 
 /**
  * The tables of one revision, in the transaction that writes it:

@@ -50,7 +50,7 @@ registerEnumType(HintMode, {
 });
 
 @ObjectType({ description: 'The state of the synchronization, and how current the responses are.' })
-export class DirectoryStatus {
+class DirectoryStatus {
   @InheritAccess()
   @Field(() => SyncState, { description: 'The state of the synchronization.' })
   state!: SyncState;
