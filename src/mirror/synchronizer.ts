@@ -156,7 +156,8 @@ class Reading {
       await staging.forget([...seen.repeated]);
       await this.stage(staging, repeated, true);
     });
-    if (this.options.dryRun !== true) await this.noteScan(isWhole);
+    const isCompared = outcome.kind === 'applied' || outcome.kind === 'unchanged';
+    if (this.options.dryRun !== true) await this.noteScan(isWhole, isCompared);
     return outcome;
   }
 
@@ -294,13 +295,14 @@ class Reading {
     );
   }
 
-  private async noteScan(isWhole: boolean): Promise<void> {
+  /** @param isCompared whether the mirror equals what was read. If not, the next scan reads everything again: it finds what is held. */
+  private async noteScan(isWhole: boolean, isCompared: boolean): Promise<void> {
     const { mode, refusals } = this.directory;
     await this.session.query(
       `update mirror_state set mode = $1, refusals = $2,
-         read_whole_at = case when $3::boolean then clock_timestamp() else read_whole_at end
-       where $4::bigint is null or leader = $4`,
-      [mode, refusals.join('. ') || null, isWhole, this.options.leader ?? null],
+         read_whole_at = case when not $3::boolean then read_whole_at when $4::boolean then clock_timestamp() end
+       where $5::bigint is null or leader = $5`,
+      [mode, refusals.join('. ') || null, isWhole, isCompared, this.options.leader ?? null],
     );
   }
 }

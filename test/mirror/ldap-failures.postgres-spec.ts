@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
 import { createApp } from '../../src/app.module.js';
 import { MirrorFollowing } from '../../src/mirror/following.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
+import { Synchronizer } from '../../src/mirror/synchronizer.js';
 import { changesNothing } from '../../src/mirror/revision/write-revision.js';
 import { PICTURE, buildLdif, personDn } from '../support/builders/directory.js';
 import { eventually } from '../support/eventually.js';
-import { directorySettings } from '../support/servers/ldap.js';
+import { forSuite } from '../support/for-suite.js';
+import { directorySettings, FollowedDirectory } from '../support/servers/ldap.js';
 import { readIds, readNames } from '../support/builders/ldap-mirror.js';
 import { readRevision } from '../support/clients/mirror.js';
 import { TestProxy } from '../support/servers/proxy.js';
@@ -179,5 +182,33 @@ describe('a server in trouble', () => {
     await startAgain();
     await eventually(isCaughtUp, true);
     expect((await readRevision({ app })) - before).toBe(1);
+  });
+});
+
+describe('access rules that hide an attribute of all users', () => {
+  const acl = [
+    `access to attrs=mail by set="user/description & [all]" read by * none`,
+    `access to * by dn.exact="${MIRROR_DN}" read by * auth`,
+  ];
+  const directory = forSuite(() =>
+    FollowedDirectory.start(
+      { ldif: buildLdif(PEOPLE.slice(0, 20).map((id) => ({ id, email: `${id}@example.org` }))), acl },
+      { DIRECTORY_SCAN_SECONDS: '1' },
+    ),
+  );
+
+  it('block the next reading of all entries, and stay blocked although no stamp differs', async () => {
+    const { app } = directory.service;
+    const count = (end: 'applied' | 'held') => app.get(Synchronizer).ended.get(end) ?? 0;
+    const describe = (operation: string) =>
+      directory.change(`dn: ${MIRROR_DN}\nchangetype: modify\n${operation}: description\ndescription: all\n`);
+    const readAgain = () => app.get(DataSource).query('update mirror_state set read_whole_at = null');
+    await describe('add');
+    await readAgain();
+    await eventually(async () => count('applied') >= 2, true);
+    await describe('delete');
+    await readAgain();
+    await eventually(async () => count('held') >= 3, true);
+    expect((await app.get(MirrorState).get()).state).toBe(SyncState.BLOCKED);
   });
 });

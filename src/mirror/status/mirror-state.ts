@@ -99,10 +99,11 @@ export class MirrorState {
     return rows.length > 0;
   }
 
-  /** Records that the mirror equals the directory as of a time. */
+  /** Records that the mirror equals the directory as of a time, unless a command has found changes that are held. */
   async confirm(asOf: Date, leader: number): Promise<void> {
     await this.dataSource.query(
-      `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1 where leader = $2`,
+      `update mirror_state set state = 'IDLE', reason = null, blocked_plan = null, as_of = $1
+       where leader = $2 and state <> 'BLOCKED'`,
       [asOf, leader],
     );
     this.database.revisions.ask();
