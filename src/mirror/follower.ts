@@ -191,13 +191,10 @@ class QueueConsumer {
     const { number: leader, session, signal } = this.term;
     if (queue.scan === 'scan' && directory.mode !== null) await sleep(SETTLE_MS, undefined, { signal });
     queue.scan = null;
-    // What is hinted from now on is newer than the scan.
-    const hinted = queue.take();
     const begun = performance.now();
     const outcome = await reporter.reportRun((progress) =>
       synchronizer.run(directory, session, { leader, accepted, signal, progress }),
     );
-    queue.add(hinted);
     const spent = performance.now() - begun;
     const { scanSeconds } = this.dependencies.config;
     const rest = Math.min(Math.max(spent * SCAN_REST_FACTOR, LEAST_REST_MS), LONGEST_REST_MS);
@@ -227,7 +224,8 @@ class QueueConsumer {
       synchronizer.advance(directory, session, uuids, { leader, signal, asOf }),
     );
     this.note(outcome);
-    if (this.hasDynamicGroups && outcome.kind === 'applied') queue.request('scanSoon');
+    // A filter can name attributes that the model does not read.
+    if (this.hasDynamicGroups) queue.request('scanSoon');
     await this.setMark();
   }
 
@@ -251,7 +249,8 @@ class QueueConsumer {
     const { directory, queue } = this;
     this.isBlocked = outcome.kind === 'blocked' || outcome.kind === 'held';
     // A polled server is scanned soon: what is read without a scan could name entries that have another DN since.
-    if (outcome.kind === 'applied' && directory.mode !== null && directory.mode !== HintMode.POLLED)
+    if (outcome.kind !== 'applied' || outcome.naming.length === 0) return;
+    if (directory.mode !== null && directory.mode !== HintMode.POLLED)
       for (const delay of REFINT_DELAYS_MS)
         setTimeout(() => {
           queue.add(outcome.naming);

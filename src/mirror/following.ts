@@ -109,7 +109,7 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
       try {
         await withLeadership(this.dataSource.url, lead, signal, rules, onWait);
       } catch (error) {
-        if (!this.stopping.signal.aborted) this.reportError(error);
+        if (!this.stopping.signal.aborted) await this.reportError(error);
         settled();
       }
       this.term = null;
@@ -172,11 +172,17 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
     this.databaseAway.end('The database is reachable again');
   }
 
-  /** Logs why this process no longer follows. */
-  private reportError(error: unknown): void {
+  /** Logs why this process no longer follows. What the database rejects, it rejects again: that becomes the state. */
+  private async reportError(error: unknown): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof NotLeadingError || error instanceof OutdatedRevisionError)
       this.logger.warn('Another process has taken over the synchronization');
-    else this.databaseAway.note(`Synchronization waits for the database: ${reason}`, 'error');
+    else if (databaseError(error) instanceof ServiceUnavailableError)
+      this.databaseAway.note(`Synchronization waits for the database: ${reason}`, 'error');
+    else {
+      this.databaseAway.note(`Synchronization fails, and the mirror stays unchanged: ${reason}`, 'error');
+      const shown = 'The revision cannot be written. The log of the service has the reason';
+      await this.state.markFailing(shown, this.term?.number ?? 0).catch(() => undefined);
+    }
   }
 }

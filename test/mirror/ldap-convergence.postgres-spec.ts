@@ -82,16 +82,16 @@ const SEQUENCE = fc.record({
 });
 
 describe.each([
-  { way: 'pushes them', syncprov: true, refint: false, first: 0, usually: 3, long: 400 },
+  { way: 'pushes them', syncprov: true, refint: false, first: 0, usually: 7, long: 400 },
   {
     way: 'pushes them, and rewrites groups',
     syncprov: true,
     refint: true,
     first: 1000,
-    usually: 3,
+    usually: 7,
     long: 400,
   },
-  { way: 'is polled', syncprov: false, refint: true, first: 2000, usually: 2, long: 200 },
+  { way: 'is polled', syncprov: false, refint: true, first: 2000, usually: 6, long: 200 },
 ])('changes of a server that $way, and faults', ({ first, usually, long, ...options }) => {
   let world: World;
 

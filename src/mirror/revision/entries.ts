@@ -44,8 +44,11 @@ export async function writeEntries(writing: Writing): Promise<void> {
   }
   await writer.query(`
     delete from names n using staged s where n.key = s.key and not n.name = any (s.names);
-    insert into entries as e (uuid, kind, dn, dn_key, id_folded, stamp, attributes, content, digest, reason, notes)
-    select uuid, kind, dn, dn_key, id_folded, stamp, attributes, content, digest, reason, notes from staged order by place
+    insert into entries as e (key, uuid, kind, dn, dn_key, id_folded, stamp, attributes, content, digest, reason, notes)
+    overriding system value
+    select coalesce(key, nextval(pg_get_serial_sequence('entries', 'key'))), uuid, kind, dn, dn_key, id_folded, stamp, attributes, content,
+      digest, reason, notes
+    from staged order by place
     on conflict on constraint entries_uuid_unique do update set dn = excluded.dn, dn_key = excluded.dn_key,
       id_folded = excluded.id_folded, stamp = excluded.stamp, attributes = excluded.attributes, content = excluded.content,
       digest = excluded.digest, reason = excluded.reason, notes = excluded.notes;

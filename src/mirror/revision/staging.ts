@@ -12,6 +12,7 @@ const SAME_DN = 'has the DN of another entry, if case is ignored';
  * - `staged`: entries that differ from the mirror. `key` is null for a new one until it is written; `is_changed`: viewers see the change;
  *   `is_respelled`: only the spelling of values that are compared without it, which is no change in the log.
  * - `staged_references`: what they name.
+ * - `restamped`: entries that have only another stamp.
  * - `gone`: entries that are deleted, by key.
  * - `former`: users and groups that change or vanish, as they were before.
  * - `moved_names`: names that another entry, or none, has afterwards, with the audience of the entry.
@@ -28,6 +29,7 @@ const TABLES: Readonly<Record<string, string>> = {
     place integer generated always as identity`,
   staged_references:
     'uuid uuid not null, field text collate "C" not null, target uuid not null, named_as smallint not null',
+  restamped: 'key integer not null, stamp text not null',
   gone: 'key integer primary key',
   former: `key integer primary key, kind text not null, uuid uuid not null, id text not null, id_folded text collate "C" not null,
     visible_to smallint not null, members_visible_to smallint not null, is_gone boolean not null, is_renamed boolean not null,
@@ -181,8 +183,7 @@ export class Staging {
            and e.digest = decode(given.digest, 'hex') and e.reason is distinct from '${SAME_UUID}' as "isEqual"
          from unnest($1::uuid[], $2::text[], $3::text[], $4::text[]) with ordinality as given (uuid, kind, digest, stamp, place)
            left join entries e on e.uuid = given.uuid),
-       stamped as (
-         update entries e set stamp = f.stamp from found f where e.key = f.key and f."isEqual" and f.before <> f.stamp)
+       stamped as (insert into restamped select key, stamp from found where "isEqual" and before <> stamp)
        select key, "isEqual" from found order by place`,
       arraysOf(entries, 'uuid', 'kind', 'digest', 'stamp'),
     );

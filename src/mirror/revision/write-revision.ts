@@ -52,7 +52,7 @@ export type RevisionOutcome =
   | ({
       readonly kind: 'applied';
       readonly revision: WrittenRevision;
-      /** The identities of groups that name a DN which another entry, or none, has now: the server may rewrite them soon (refint). */
+      /** The identities of groups that name a DN which no entry has any more: the server may rewrite them soon (refint). */
       readonly naming: readonly string[];
     } & Summary)
   | ({ readonly kind: 'blocked'; readonly reason: string; readonly hash: string } & Summary)
@@ -138,6 +138,9 @@ class Revision {
     signal?.throwIfAborted();
     const state = await this.readState(dryRun ? '' : ' for update of s');
     this.requireSame(begun, state);
+    // Rows of the mirror are locked after its state, so that no two processes wait for each other.
+    if (!dryRun)
+      await writer.query('update entries e set stamp = r.stamp from restamped r where e.key = r.key');
     const isFirst = state.id === null;
     const isPlain = confirm === undefined && !dryRun;
     const isEmpty = (await staging.count()) === 0;
@@ -318,7 +321,8 @@ async function readCounts(writer: Writer): Promise<RevisionCounts> {
 async function readNaming(writer: Writer): Promise<string[]> {
   const rows = await writer.query<{ uuid: string }[]>(
     `select distinct e.uuid from moved_names m join "references" r on r.target = m.name and r.field = '${MEMBERS}'
-       join entries e on e.key = r.from_key limit ${MOST_NAMING}`,
+       join entries e on e.key = r.from_key
+     where not exists (select from names n where n.name = m.name) limit ${MOST_NAMING}`,
   );
   return rows.map(({ uuid }) => uuid);
 }

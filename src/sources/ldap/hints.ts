@@ -79,7 +79,7 @@ async function* poll(seconds: number, signal: AbortSignal): AsyncGenerator<Hint>
 class PushedHints implements HintSource {
   readonly mode = HintMode.PUSHED;
   readonly hintDelay = IN_FLIGHT_MS;
-  readonly refusals = [];
+  readonly refusals: string[] = [];
 
   constructor(private readonly directory: ServerDirectory) {}
 
@@ -177,8 +177,8 @@ class PushedHints implements HintSource {
         isRefreshed ||= event.kind === 'refreshed';
       }
     } catch (error) {
-      // Without these hints, scans find what has moved.
       if (!(error instanceof LdapResultError || error instanceof SyncRefusedError)) throw error;
+      this.refusals.push('The server does not report moved containers, which only scans find');
     }
   }
 }

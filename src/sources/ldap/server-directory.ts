@@ -34,6 +34,8 @@ import { namingAttributesOf } from '../references.js';
 
 /** Number of entries that are read together. Each may have a picture of several megabytes. */
 const READ_TOGETHER = 50;
+/** The size of a page of a scan, in entries that are listed without their contents. */
+const PAGE_SIZE = 500;
 /** Number of values of an attribute that are hashed at once. */
 const HASHED_TOGETHER = 1000;
 /** Milliseconds within which the server answers a search of a single entry. */
@@ -175,14 +177,17 @@ export class ServerDirectory implements Directory {
           ? this.searches[kind].attributes.filter((name) => !this.pictures.has(attributeKey(name)))
           : [this.uuid, this.modifiedAt, ENTRY_CSN];
       let page: Listed[] = [];
+      let size = 0;
       for await (const found of this.search(kind, { ...this.searches[kind], attributes })) {
         // An entry that is both counts as a user.
         if (kind === 'group' && seen.has(found.uuid)) continue;
         if (kind === 'person') seen.add(found.uuid);
         page.push(isWhole ? found : { ...found, entry: null });
-        if (page.length < (isWhole ? 100 : 500)) continue;
+        size += isWhole ? this.sizeOf(found.entry) : 1;
+        if (size < PAGE_SIZE) continue;
         yield page;
         page = [];
+        size = 0;
       }
       if (page.length > 0) yield page;
     }
@@ -222,6 +227,16 @@ export class ServerDirectory implements Directory {
 
   close(): void {
     this.connection.close();
+  }
+
+  /** The memory of an entry, in parts of a page. */
+  private sizeOf(entry: Entry): number {
+    let size = 5;
+    for (const [name, values] of entry.attributes) {
+      const bytes = this.pictures.has(name) ? values.reduce((sum, { length }) => sum + length, 0) : 0;
+      size += bytes / 50_000 + values.length / 50;
+    }
+    return size;
   }
 
   /** Whether an entry that a search of a kind found is below one of the bases of the kind. */
