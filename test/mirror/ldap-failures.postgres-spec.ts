@@ -205,10 +205,10 @@ describe('access rules that hide an attribute of all users', () => {
     const readAgain = () => app.get(DataSource).query('update mirror_state set read_whole_at = null');
     await describe('add');
     await readAgain();
-    await eventually(async () => count('applied') >= 2, true);
+    await eventually(() => Promise.resolve(count('applied') >= 2), true);
     await describe('delete');
     await readAgain();
-    await eventually(async () => count('held') >= 3, true);
+    await eventually(() => Promise.resolve(count('held') >= 3), true);
     expect((await app.get(MirrorState).get()).state).toBe(SyncState.BLOCKED);
   });
 });
