@@ -22,14 +22,7 @@ export async function printAccessLog({ principal, ...days }: AccessLogOptions): 
   const counts = await withDatabase(config, (dataSource) =>
     listCounts(dataSource.getRepository(AccessLogEntity), wanted),
   );
-  const rows = counts.map(({ day, actingFor, field, requests, users, ...count }) => {
-    const who = actingFor === '' ? count.principal : `${count.principal} for ${actingFor}`;
-    return [day, who, field, String(requests), String(users)];
-  });
-  const head = ['DAY', 'PRINCIPAL', 'FIELD', 'REQUESTS', 'USERS'];
-  const none =
-    config.accessLogDays === 0
-      ? 'The access log is off: ACCESS_LOG_DAYS is 0.'
-      : 'The access log has no entries for these days.';
-  printTable({ from, to, counts }, [head, ...rows], none);
+  const columns = ['day', 'principal', 'actingFor', 'field', 'requests', 'users'] as const;
+  const none = 'The access log has no entries for these days, or ACCESS_LOG_DAYS is 0.';
+  printTable({ from, to, counts }, counts, columns, none);
 }

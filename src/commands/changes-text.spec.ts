@@ -2,8 +2,14 @@ import type { ListedChanges, ListedEntry, ListedMembership } from '../mirror/rev
 import { describeChanges } from './changes-text.js';
 
 const NONE: ListedChanges = { entries: [], memberships: [], quarantined: [], dangling: [] };
-/** The last line, if nothing is left out. */
-const NOTHING_LEFT = 'Left out: 0 quarantined, 0 dangling';
+
+function linesOf(changes: ListedChanges, limit = 20): string[] {
+  return describeChanges(changes, limit).flatMap(({ title, lines }) => [
+    title,
+    ...lines.map(([sign, text]) => `  ${sign} ${text}`),
+  ]);
+}
+
 const [MEMBER, ADMIN, OWNER] = [1, 2, 3] as const;
 
 function listed(
@@ -41,13 +47,17 @@ describe('the changes of a dry run as text', () => {
       ...listed('updated', ['cleo']),
       ...listed('deleted', ['dan']),
     ];
-    expect(describeChanges({ ...NONE, entries }, 20)).toEqual([
+    expect(linesOf({ ...NONE, entries })).toEqual([
       'Users',
       '  + anna  The anna  uid=anna',
       '  ~ ben  The ben  uid=ben (was benjamin): id, photo',
       '  ~ cleo  The cleo  uid=cleo: no visible attribute',
       '  - dan  The dan  uid=dan',
-      NOTHING_LEFT,
+    ]);
+    expect(linesOf({ ...NONE, entries: listed('created', ['anna', 'ben', 'cleo']) }, 1)).toEqual([
+      'Users',
+      '  + anna  The anna  uid=anna',
+      '  + … and 2 more',
     ]);
   });
 
@@ -59,20 +69,21 @@ describe('the changes of a dry run as text', () => {
       membership('club', 'cleo', MEMBER, OWNER),
       membership('club', 'team', null, MEMBER, true),
     ];
-    expect(describeChanges({ ...NONE, memberships }, 20)).toEqual([
+    expect(linesOf({ ...NONE, memberships })).toEqual([
       'Members',
-      '  band: + anna ADMIN',
-      '  club: - ben (was ADMIN), + anna MEMBER, cleo MEMBER → OWNER, + @team MEMBER',
-      NOTHING_LEFT,
+      '  + band: anna ADMIN',
+      '  + club: anna MEMBER',
+      '  + club: @team MEMBER',
+      '  ~ club: cleo MEMBER → OWNER',
+      '  - club: ben ADMIN',
     ]);
   });
 
   it('have escaped control characters of the directory', () => {
     const entries = listed('created', ['a\u001b[2J'], { dn: 'Ann\u202ea\nb' });
-    expect(describeChanges({ ...NONE, entries }, 20)).toEqual([
+    expect(linesOf({ ...NONE, entries })).toEqual([
       'Users',
       '  + a\\u001b[2J  The a\\u001b[2J  Ann\\u202ea\\u000ab',
-      NOTHING_LEFT,
     ]);
     const left = { kind: 'person', attribute: 'mail', reason: 'is not UTF-8' } as const;
     const dangling = [
@@ -80,8 +91,8 @@ describe('the changes of a dry run as text', () => {
       { dn: 'cn=b', names: 1 },
     ];
     const quarantined = [{ ...left, dn: 'uid=\u0007' }];
-    expect(describeChanges({ ...NONE, quarantined, dangling }, 20)).toEqual([
-      'Left out: 1 quarantined, 3 dangling',
+    expect(linesOf({ ...NONE, quarantined, dangling })).toEqual([
+      'Left out',
       '  ! mail of uid=\\u0007 is not UTF-8',
       '  ! 2 members of cn=\\u0007 without an entry',
       '  ! 1 member of cn=b without an entry',

@@ -6,72 +6,52 @@ import { printable } from '../common/printable.js';
 const SIGNS = { created: '+', updated: '~', deleted: '-' } as const;
 const CHANGES = ['created', 'updated', 'deleted'] as const;
 
-/** Formats the changes of a dry run, and what the mirror leaves out, with at most `limit` of each kind. The others are only counted. */
-export function describeChanges(changes: ListedChanges, limit: number): string[] {
+/** What is done, and to what. */
+type Line = readonly [sign: '+' | '~' | '-' | '!', text: string];
+
+/** The changes of a dry run, and what the mirror leaves out, with at most `limit` of each sign. The others are only counted. */
+export function describeChanges(changes: ListedChanges, limit: number) {
   const { entries, memberships, quarantined, dangling } = changes;
-  const groups = new Map<string, ListedMembership[]>();
-  for (const each of memberships) groups.set(each.group, [...(groups.get(each.group) ?? []), each]);
   const ofKind = (kind: ListedEntry['kind']) =>
-    CHANGES.flatMap((change) => {
-      const found = entries.filter((each) => each.kind === kind && each.change === change);
-      const lines = found.map((each) => describeEntry(each, groups.get(each.id)?.length ?? 0));
-      return cut(lines, limit, `  ${SIGNS[change]} `);
-    });
-  const [users, ofGroups] = [ofKind('person'), ofKind('group')];
-  // The members of a deleted group are only counted, because their names would hide all other changes.
-  for (const { kind, change, id } of entries) if (kind === 'group' && change === 'deleted') groups.delete(id);
-  const members = [...groups].map(([group, each]) => `  ${printable(group)}: ${describeRoles(each, limit)}`);
-  const left = quarantined.map(({ dn, attribute, reason }) => {
-    const what = attribute === null ? printable(dn) : `${attribute} of ${printable(dn)}`;
-    return `  ! ${what} ${reason}`;
-  });
-  const unknown = dangling.map(
-    ({ names, dn }) => `  ! ${counted(names, 'member')} of ${printable(dn)} without an entry`,
-  );
-  const total = dangling.reduce((sum, { names }) => sum + names, 0);
-  return [
-    ...section('Users', users),
-    ...section('Groups', ofGroups),
-    ...section('Members', cut(members, limit, '  ')),
-    `Left out: ${quarantined.length} quarantined, ${total} dangling`,
-    ...cut(left, limit, '  '),
-    ...cut(unknown, limit, '  '),
+    entries.filter((each) => each.kind === kind).map(describeEntry);
+  const emptied = entries.filter(({ kind, change }) => kind === 'group' && change === 'deleted');
+  const gone = new Set(emptied.map(({ id }) => id));
+  const left = [
+    ...quarantined.map(
+      ({ dn, attribute, reason }) => `${[attribute ?? [], dn].flat().join(' of ')} ${reason}`,
+    ),
+    ...dangling.map(({ names, dn }) => `${counted(names, 'member')} of ${dn} without an entry`),
   ];
+  const sections: Readonly<Record<string, readonly Line[]>> = {
+    Users: ofKind('person'),
+    Groups: ofKind('group'),
+    // The members of a deleted group would hide all other changes.
+    Members: memberships.filter(({ group }) => !gone.has(group)).map(describeMembership),
+    'Left out': left.map((text) => ['!', text] as const),
+  };
+  return Object.entries(sections)
+    .filter(([, lines]) => lines.length > 0)
+    .map(([title, lines]) => ({ title, lines: shorten(lines, limit) }));
 }
 
-function section(title: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : [title, ...lines];
-}
-
-/** @param indent text before the count of the lines that are not shown */
-function cut(lines: readonly string[], limit: number, indent = ''): string[] {
-  if (lines.length <= limit) return [...lines];
-  return [...lines.slice(0, limit), `${indent}… and ${lines.length - limit} more`];
-}
-
-/** @param members number of memberships that change in the group */
-function describeEntry(
-  { kind, change, id, name, formerId, dn, fields }: ListedEntry,
-  members: number,
-): string {
-  const line = `  ${SIGNS[change]} ${printable(id)}  ${printable(name)}  ${printable(dn)}`;
-  const former = formerId === null ? '' : ` (was ${printable(formerId)})`;
-  if (change === 'updated') return `${line}${former}: ${fields.join(', ') || 'no visible attribute'}`;
-  const isEmptied = kind === 'group' && change === 'deleted' && members > 0;
-  return isEmptied ? `${line}, and with it ${counted(members, 'member')}` : line;
-}
-
-/** Removals are first, so that many additions do not hide them. */
-function describeRoles(roles: readonly ListedMembership[], limit: number): string {
-  const isRemoval = ({ after }: ListedMembership) => Number(after === null);
-  const sorted = roles.toSorted((left, right) => isRemoval(right) - isRemoval(left));
-  const texts = sorted.map(({ member, isGroup, ...ranks }) => {
-    const who = printable(isGroup ? `@${member}` : member);
-    const [before, after] = [roleIn(ranks.before), roleIn(ranks.after)];
-    if (before === null) return `+ ${who} ${after ?? ''}`;
-    return after === null ? `- ${who} (was ${before})` : `${who} ${before} → ${after}`;
+function shorten(lines: readonly Line[], limit: number): Line[] {
+  return (['+', '~', '-', '!'] as const).flatMap((sign) => {
+    const texts = lines.filter(([own]) => own === sign).map(([, text]) => printable(text));
+    const rest = texts.length > limit ? [`… and ${texts.length - limit} more`] : [];
+    return [...texts.slice(0, limit), ...rest].map((text) => [sign, text] as const);
   });
-  return cut(texts, limit).join(', ');
+}
+
+function describeEntry({ change, id, name, formerId, dn, fields }: ListedEntry): Line {
+  const former = formerId === null ? '' : ` (was ${formerId})`;
+  const differing = change === 'updated' ? `: ${fields.join(', ') || 'no visible attribute'}` : '';
+  return [SIGNS[change], `${id}  ${name}  ${dn}${former}${differing}`];
+}
+
+function describeMembership({ group, member, isGroup, before, after }: ListedMembership): Line {
+  const text = `${group}: ${isGroup ? '@' : ''}${member}`;
+  const roles = [before, after].map(roleIn).filter((role) => role !== null);
+  return [before === null ? '+' : after === null ? '-' : '~', `${text} ${roles.join(' → ')}`];
 }
 
 function roleIn(rank: number | null): GroupRole | null {
@@ -79,15 +59,13 @@ function roleIn(rank: number | null): GroupRole | null {
 }
 
 /** The changes of a dry run by kind, for programs. A role is null where there is none. */
-export function groupedChanges({ entries, memberships, quarantined, dangling }: ListedChanges): object {
+export function groupedChanges({ entries, memberships, ...leftOut }: ListedChanges): object {
   const ofKind = (wanted: ListedEntry['kind']) => {
+    const found = entries.filter(({ kind }) => kind === wanted);
     const ofChange = (change: ListedEntry['change']) =>
-      entries
-        .filter((each) => each.kind === wanted && each.change === change)
-        .map(({ id, name, formerId, dn, fields }) => ({
-          ...{ id, name, dn },
-          ...(change === 'updated' && { formerId: formerId ?? id, fields }),
-        }));
+      found
+        .filter((each) => each.change === change)
+        .map(({ kind: _kind, change: _change, ...entry }) => entry);
     return Object.fromEntries(CHANGES.map((change) => [change, ofChange(change)]));
   };
   const rolesOf = (isNested: boolean) =>
@@ -100,6 +78,6 @@ export function groupedChanges({ entries, memberships, quarantined, dangling }: 
   return {
     ...{ users: ofKind('person'), groups: ofKind('group') },
     ...{ memberships: rolesOf(false), nestings: rolesOf(true) },
-    ...{ quarantined, dangling },
+    ...leftOut,
   };
 }

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createLocalJWKSet } from 'jose';
 import { findIdBy } from '../auth/token-users.js';
-import { type Claims, expectedOf, judgeClaims, readMeaning } from '../auth/tokens/claims.js';
+import { expectedOf, judgeClaims, readMeaning } from '../auth/tokens/claims.js';
 import { ExternalIssuer } from '../auth/tokens/issuer.js';
 import { decode, isJwt, rejectionReason, verifySignature } from '../auth/tokens/token-verifier.js';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
 import type { Config } from '../config/config.js';
+import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
 import { withDatabase } from './context.js';
 
@@ -42,10 +43,8 @@ export async function checkToken(config: Config, file: string): Promise<Finding[
   }
 }
 
-async function introspected(
-  external: ExternalIssuer,
-  token: string,
-): Promise<{ header: null; claims: Claims }> {
+/** An opaque token has no header. */
+async function introspected(external: ExternalIssuer, token: string) {
   if (!external.canIntrospect)
     throw new Error('it is not a JWT, and AUTH_INTROSPECTION_CLIENT_ID is not set');
   const { active, ...claims } = await external.introspect(token);
@@ -66,20 +65,15 @@ async function checkUser(config: Config, value: string): Promise<Finding> {
   const { fields } = config.directory.mapping.users;
   const what = 'token: user';
   const said = `${userClaim} is ${value}, which`;
+  const find = (dataSource: DirectoryDataSource) =>
+    findIdBy(new Database(dataSource), userField, value, fields);
   try {
-    const id = await withDatabase(
-      config,
-      (dataSource) => findIdBy(new Database(dataSource), userField, value, fields),
-      { migrates: false },
-    );
-    return id === null
-      ? warning(what, `${said} is the ${userField} of no user, or of several`)
-      : ok(what, `${said} is the ${userField} of ${id}`);
+    const id = await withDatabase(config, find, { migrates: false });
+    if (id !== null) return ok(what, `${said} is the ${userField} of ${id}`);
+    return warning(what, `${said} is the ${userField} of no user, or of several`);
   } catch {
-    return warning(
-      what,
-      `${said} the service looks up as ${userField}: the database cannot be read from here`,
-    );
+    const looked = `the service looks up as ${userField}: the database cannot be read from here`;
+    return warning(what, `${said} ${looked}`);
   }
 }
 

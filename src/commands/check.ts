@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { access } from 'node:fs/promises';
+import { styleText } from 'node:util';
 import { ZodError } from 'zod';
 import { ExternalIssuer } from '../auth/tokens/issuer.js';
 import { counted } from '../common/counted.js';
@@ -22,46 +22,49 @@ import {
 } from '../mirror/status/mirror-state.js';
 import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import { ServiceAccountsService } from '../service-accounts/service-accounts.service.js';
-import { POSITION_LOST, WebhookEntity } from '../webhooks/webhook.entity.js';
+import { POSITION_LOST } from '../webhooks/webhook.entity.js';
 import { checkToken } from './check-token.js';
 import {
   entriesRead,
   isMissing,
-  paint,
   print,
   readRecognizedConfig,
-  type Show,
   withDatabase,
   withProgress,
 } from './context.js';
-import { expiresSoon } from './service-accounts.js';
+import { expiresSoon, NOTICE_DAYS } from './service-accounts.js';
+import { readWebhooks } from './webhooks.js';
 
 /** Checks the settings, and a token or everything that they name. */
 export async function check({ token }: { token?: string }): Promise<void> {
-  const config = await readRecognizedConfig().catch((error: unknown) => {
-    if (error instanceof ConfigError) return error;
-    throw error;
-  });
-  const isUsable = !(config instanceof ConfigError);
-  const found = isUsable
-    ? [ok('settings'), ...(await (token === undefined ? checkAll(config) : checkToken(config, token)))]
-    : config.problems.map((each) => problem('settings', each));
-  const findings = found.map(reported);
+  const findings = (await examine(token)).map(withFix);
   const countOf = (wanted: Finding['result']) => findings.filter(({ result }) => result === wanted).length;
   const sum = { ok: countOf('ok'), warning: countOf('warning'), problem: countOf('problem') };
-  print({ sum, findings, settings: describeSettings() }, () => toText(findings, sum));
-  if (!isUsable) process.exitCode = EXIT_WRONG_USE;
-  else if (sum.problem > 0) process.exitCode = EXIT_FAILED;
+  print({ sum, findings, settings: describeSettings() }, toText(findings, sum));
+  if (sum.problem > 0) process.exitCode ??= EXIT_FAILED;
 }
 
-type Reported = Pick<Finding, 'what' | 'result' | 'text'> & { readonly fix: string | null };
+async function examine(token?: string): Promise<Finding[]> {
+  try {
+    const config = await readRecognizedConfig();
+    return [ok('settings'), ...(await (token === undefined ? checkAll(config) : checkToken(config, token)))];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.exitCode = EXIT_WRONG_USE;
+    return error.problems.map((each) => problem('settings', each));
+  }
+}
 
 /** A finding with its remedy, and without user information: messages of libraries can contain URLs. */
-function reported(finding: Finding): Reported {
+function withFix(finding: Finding) {
   const { what, result, text } = finding;
-  const fix = result === 'ok' ? null : fixFor(finding);
   const shown = text === null ? null : hideUserInformation(text);
-  return { what: hideUserInformation(what), result, text: shown, fix };
+  return {
+    what: hideUserInformation(what),
+    result,
+    text: shown,
+    fix: result === 'ok' ? null : fixFor(finding),
+  };
 }
 
 const SIGNS = {
@@ -75,85 +78,39 @@ const MAY_READ =
 const IF_THEY_EXIST = MAY_READ.replace('Let', 'If they exist, let');
 const WITH_TLS = 'Set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://';
 
-/** What to do about a finding, by what was checked, and by a code of the system, of TLS, LDAP or SQL. The first that fits counts. */
-const FIXES: readonly (readonly [what: RegExp, cause: RegExp, fix: string])[] = [
-  [
-    /^directory server/,
-    /StartTlsRefused/,
+/** What to do about a finding. The first whose pattern fits what was checked, and the code of the system, of TLS, LDAP or SQL, counts. */
+const FIXES: Readonly<Record<string, string>> = {
+  '^directory server: StartTlsRefused':
     'Give the server a certificate, or, if it has one for ldaps, set a DIRECTORY_URL that begins with ldaps:// without DIRECTORY_STARTTLS',
-  ],
-  [
-    /^directory server/,
-    /LdapClosed/,
+  '^directory server: LdapClosed':
     'The port may be for ldaps (636): set a DIRECTORY_URL that begins with ldaps://, or the port of ldap (389)',
-  ],
-  [
-    /^directory server/,
-    /ECONNRESET|ERR_SSL|LdapProtocol/,
+  '^directory server: .*(ECONNRESET|ERR_SSL|LdapProtocol)':
     'The port may be for LDAP without TLS, or of another protocol: correct DIRECTORY_URL and DIRECTORY_STARTTLS',
-  ],
-  [
-    /./,
-    /UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_/,
+  'UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_':
     'Set AUTHORITIES to the certificate (PEM) of the authority that signed that of the server',
-  ],
-  [/./, /ENOTFOUND|EAI_AGAIN/, 'Correct the host name in ADDRESS, or the name servers of this machine'],
-  [
-    /./,
-    /ECONNREFUSED/,
-    'Start the SERVER, or correct the port in ADDRESS: nothing accepts connections there',
-  ],
-  [
-    /./,
-    /UNREACH|ETIMEDOUT|LdapTimeout/,
+  'ENOTFOUND|EAI_AGAIN': 'Correct the host name in ADDRESS, or the name servers of this machine',
+  ECONNREFUSED: 'Start the SERVER, or correct the port in ADDRESS: nothing accepts connections there',
+  'UNREACH|ETIMEDOUT|LdapTimeout':
     'Check the address in ADDRESS, the network, and the firewalls on the way to the server',
-  ],
-  [/./, /CERT_/, 'Renew the certificate of the server, or set ADDRESS to a name that it has'],
-  [
-    /./,
-    /(?:size|time|admin)LimitExceeded/,
+  CERT_: 'Renew the certificate of the server, or set ADDRESS to a name that it has',
+  '(size|time|admin)LimitExceeded':
     'Set the limit of the account as the message says, and run check again: docs/ldap.md',
-  ],
-  [/./, /insufficientAccessRights/, MAY_READ],
-  [/./, /invalidCredentials/, 'Correct DIRECTORY_BIND_DN or DIRECTORY_BIND_PASSWORD'],
-  [/./, /strongerAuth|confidentiality/, WITH_TLS],
-  [/^directory password/, /./, WITH_TLS],
-  [/./, /NONE/, `Choose them by bases and filter of the model file (docs/model.md). ${IF_THEY_EXIST}`],
-  [
-    /^directory (?:account|file)|^users|^groups/,
-    /inappropriate|unwilling/,
-    'Set DIRECTORY_BIND_DN and DIRECTORY_BIND_PASSWORD',
-  ],
-  [
-    /^directory bases/,
-    /./,
-    `Set DIRECTORY_BASE_DN, and the bases of the model file, to existing entries. ${IF_THEY_EXIST}`,
-  ],
-  [
-    /^database/,
-    /./,
+  insufficientAccessRights: MAY_READ,
+  invalidCredentials: 'Correct DIRECTORY_BIND_DN or DIRECTORY_BIND_PASSWORD',
+  'strongerAuth|confidentiality|^directory password': WITH_TLS,
+  NONE: `Choose them by bases and filter of the model file (docs/model.md). ${IF_THEY_EXIST}`,
+  'inappropriate|unwilling': 'Set DIRECTORY_BIND_DN and DIRECTORY_BIND_PASSWORD',
+  '^directory bases': `Set DIRECTORY_BASE_DN, and the bases of the model file, to existing entries. ${IF_THEY_EXIST}`,
+  '^database':
     'Set DATABASE_URL to a running server, a separate database, and a role that owns it: docs/install.md',
-  ],
-  [
-    /^reader endpoint/,
-    /./,
-    'Let DATABASE_READ_URL lead to a standby of the server of DATABASE_URL, or remove it',
-  ],
-  [/^service accounts/, /./, 'Extend it: `./directory service-account update ID --expires 90d`'],
-  [
-    /^introspection/,
-    /./,
-    'Set AUTH_INTROSPECTION_CLIENT_ID and its secret to those of a client that may introspect',
-  ],
-  [/^token|^identity|^encryption/, /./, 'Correct the settings AUTH_*: docs/identity-providers.md'],
-  [/^webhook/, /./, 'Correct the receiver: docs/clients.md describes what it answers, and how it continues'],
-  [
-    /^settings|^Redis/,
-    /./,
+  '^reader endpoint': 'Let DATABASE_READ_URL lead to a standby of the server of DATABASE_URL, or remove it',
+  '^service accounts': 'Extend it: `./directory service-account update ID --expires 90d`',
+  '^token|^identity|^encryption|^introspection': 'Correct the settings AUTH_*: docs/identity-providers.md',
+  '^webhook': 'Correct the receiver: docs/clients.md describes what it answers, and how it continues',
+  '^settings|^Redis':
     'Correct the variable, its line in .env, or the file that it names: docs/settings.md, docs/model.md',
-  ],
-  [/./, /./, 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the model file'],
-];
+  '': 'docs/ldap.md describes the rights and limits of the account, and docs/model.md the model file',
+};
 
 /** The settings of the address of a server, and of the authorities of its certificate. */
 const SERVERS: Readonly<Record<string, readonly [address: string, authorities: string]>> = {
@@ -163,14 +120,15 @@ const SERVERS: Readonly<Record<string, readonly [address: string, authorities: s
 };
 
 /** What an operator does about a finding. */
-export function fixFor({ what, cause = 'none' }: Finding): string {
-  const [, , fix = ''] = FIXES.find(([whats, causes]) => whats.test(what) && causes.test(cause)) ?? [];
+export function fixFor({ what, cause = '' }: Finding): string {
+  const [, fix = ''] =
+    Object.entries(FIXES).find(([pattern]) => new RegExp(pattern).test(`${what}: ${cause}`)) ?? [];
   const [address, authorities] = SERVERS[what] ?? ['DIRECTORY_URL', 'DIRECTORY_CA_FILE'];
   return fix.replace('ADDRESS', address).replace('AUTHORITIES', authorities).replace('SERVER', what);
 }
 
 /** Problems are first, and last what only describes: the settings that differ from their defaults. */
-function toText(findings: readonly Reported[], sum: Record<Finding['result'], number>): string {
+function toText(findings: readonly ReturnType<typeof withFix>[], sum: Record<Finding['result'], number>) {
   const parts = [`${sum.ok} ok`, counted(sum.warning, 'warning'), counted(sum.problem, 'problem')];
   const style = sum.problem > 0 ? 'red' : sum.warning > 0 ? 'yellow' : 'green';
   const sorted = (['problem', 'warning', 'ok'] as const).flatMap((wanted) =>
@@ -178,58 +136,40 @@ function toText(findings: readonly Reported[], sum: Record<Finding['result'], nu
   );
   const lines = sorted.flatMap(({ what, result, text, fix }, index) => {
     const [color, sign] = SIGNS[result];
-    const line = `${paint(color, sign)} ${what}${text === null ? '' : `: ${shownText(what, text)}`}`;
+    // Problems of settings can end with lines to copy. Without its indent, a line of the directory could begin a false finding.
+    const shown = text === null ? '' : `: ${text.split('\n').map(printable).join('\n           ')}`;
+    const line = `${styleText(color, sign)} ${what}${shown}`;
     // The remedy of several findings is printed after the last of them.
     return fix === null || sorted[index + 1]?.fix === fix ? [line] : [line, `         → ${fix}`];
   });
   const changed = describeChangedSettings().map(({ name, value }) => `  ${name}=${printable(value)}`);
   return [
-    paint(style, `${findings.length} checked: ${parts.join(', ')}`),
+    styleText(style, `${findings.length} checked: ${parts.join(', ')}`),
     ...lines,
     ...(changed.length === 0 ? [] : ['Settings other than the defaults:']),
-    ...changed.map((line) => paint('dim', line)),
+    ...changed.map((line) => styleText('dim', line)),
   ].join('\n');
 }
-
-/** Problems of settings can end with lines to copy. Other texts can be from the directory, where a line feed would begin a false finding. */
-function shownText(what: string, text: string): string {
-  return what === 'settings' ? text.split('\n').map(printable).join('\n') : printable(text);
-}
-
-/** What is checked, in this order, and what the progress says meanwhile. */
-const CHECKS: readonly (readonly [string, (config: Config, show: Show) => Promise<Finding[]>])[] = [
-  ['Checking the directory', checkSource],
-  ['Checking the database', checkDatabase],
-  ['Checking Redis', checkRedis],
-  ['Checking the identity provider', checkIssuer],
-];
 
 /** A failed check does not prevent the other checks. */
 function checkAll(config: Config): Promise<Finding[]> {
   return withProgress(async (show) => {
-    const findings: Finding[] = [];
-    for (const [text, run] of CHECKS) {
-      show(text);
-      findings.push(...(await run(config, show)));
-    }
-    return findings;
+    show('Checking the directory');
+    const source = await checkSource(config, (entries) => {
+      show(`Checking the directory: ${entriesRead(entries)}`);
+    });
+    show('Checking the database');
+    const database = await checkDatabase(config);
+    show('Checking Redis and the identity provider');
+    return [...source, ...database, ...(await checkRedis(config)), ...(await checkIssuer(config))];
   });
 }
 
-async function checkSource({ directory }: Config, show: Show): Promise<Finding[]> {
+function checkSource({ directory }: Config, progress: (entries: number) => void): Promise<Finding[]> {
   const { source } = directory;
-  const progress = (entries: number) => {
-    show(`Checking the directory: ${entriesRead(entries)}`);
-  };
-  if (source.kind === 'ldap')
-    return checkDirectory(directory, source, new AbortController().signal, progress);
-  const isThere = await access(source.file).then(
-    () => true,
-    () => false,
-  );
-  return isThere
+  return source.kind === 'file'
     ? checkFile(directory, source, progress)
-    : [problem('directory file', `it cannot be read: ${source.file}`)];
+    : checkDirectory(directory, source, new AbortController().signal, progress);
 }
 
 /** Checks the database, and changes nothing in it: the service creates and migrates the tables. */
@@ -246,9 +186,8 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
 }
 
 async function checkOpenDatabase(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
-  const { readUrl } = config.database;
   const tables = await checkTables(dataSource);
-  const reader = readUrl === null ? [] : await checkReader(readUrl, dataSource);
+  const reader = await checkReader(config, dataSource);
   // The tables of an earlier release are not read: some may be missing.
   if (tables !== null) return [tables, ...reader];
   const status = await new MirrorState(new Database(dataSource), dataSource).get();
@@ -281,53 +220,42 @@ async function checkTables({ manager, migrations }: DirectoryDataSource): Promis
     : ok('database', `of an earlier release: the next start migrates it (${pending.length} steps)`);
 }
 
-async function checkReader(url: string, dataSource: DirectoryDataSource): Promise<Finding[]> {
+async function checkReader({ database }: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
   const { readPool } = dataSource;
-  if (readPool === null) return [];
-  const what = `reader endpoint ${new URL(url).host}`;
+  if (database.readUrl === null || readPool === null) return [];
+  const what = `reader endpoint ${new URL(database.readUrl).host}`;
   const failure = await dataSource.checkReadPool(readPool);
   return [failure === null ? ok(what) : problem(what, failure)];
 }
 
 function describeMirror(status: MirrorStatus, directory: Config['directory']): Finding {
   const { state, asOf, reason, blockedPlan } = status;
-  const stands = `${state}, as of ${asOf?.toISOString() ?? 'never'}`;
-  switch (state) {
-    case SyncState.BLOCKED:
-      return problem(
-        'mirror',
-        `${stands}. ${reason ?? ''}. \`sync --dry-run\` shows the plan; if that is right: ./directory sync --confirm ${blockedPlan ?? ''}`,
-      );
-    case SyncState.FAILING:
-      return problem('mirror', `${stands}. ${reason ?? ''}`);
-    default:
-      return awaitsRules(status, directory)
-        ? warning('mirror', `${stands}. ${AWAITS_RULES}`)
-        : ok('mirror', stands);
+  const text = [`${state}, as of ${asOf?.toISOString() ?? 'never'}`, reason ?? []].flat().join('. ');
+  if (state === SyncState.BLOCKED) {
+    const confirmed = `if that is right: ./directory sync --confirm ${blockedPlan ?? ''}`;
+    return problem('mirror', `${text}. \`sync --dry-run\` shows the plan; ${confirmed}`);
   }
+  if (state === SyncState.FAILING) return problem('mirror', text);
+  return awaitsRules(status, directory) ? warning('mirror', `${text}. ${AWAITS_RULES}`) : ok('mirror', text);
 }
 
 async function checkAccounts(dataSource: DirectoryDataSource): Promise<Finding> {
   const accounts = await new ServiceAccountsService(dataSource.getRepository(ServiceAccountEntity)).list();
   const ending = accounts.filter(expiresSoon).map(({ id }) => id);
   if (ending.length === 0) return ok('service accounts', String(accounts.length));
-  return warning('service accounts', `within 14 days, or already, these end: ${ending.join(', ')}`);
+  const text = `within ${NOTICE_DAYS} days, or already, these end: ${ending.join(', ')}`;
+  return warning('service accounts', text);
 }
 
 /** Reports the receivers of changes that fail or are disabled. */
-async function checkWebhooks({ webhooks }: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
-  const states = await dataSource.getRepository(WebhookEntity).find();
-  return webhooks.map(({ id }) => {
+async function checkWebhooks(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
+  return (await readWebhooks(config, dataSource)).map(({ id, state, failure, failedSeconds }) => {
     const what = `webhook ${id}`;
-    const state = states.find((each) => each.id === id);
-    const reason = state?.failure ?? '';
-    if (state === undefined) return ok(what, 'nothing was sent yet');
-    if (state.disabledAt !== null) {
-      const more = reason === POSITION_LOST ? ' --from-now, and then let it read everything' : '';
-      return problem(what, `disabled: ${reason}. To enable it: ./directory webhook enable ${id}${more}`);
-    }
-    if (state.attempts === 0) return ok(what);
-    return warning(what, `it has failed for ${state.failedSeconds} seconds: ${reason}`);
+    const reason = failure ?? '';
+    if (state === 'failing') return warning(what, `it has failed for ${failedSeconds} seconds: ${reason}`);
+    if (state !== 'disabled') return ok(what, state);
+    const more = reason === POSITION_LOST ? ' --from-now, and then let it read everything' : '';
+    return problem(what, `disabled: ${reason}. To enable it: ./directory webhook enable ${id}${more}`);
   });
 }
 
@@ -343,31 +271,33 @@ async function checkIssuer({ auth }: Config): Promise<Finding[]> {
   if (url === null) return [];
   const issuer = new ExternalIssuer(url, auth);
   const keys = await checkBy('identity provider', url, () => issuer.fetchKeys());
-  return [
+  const findings = [
     ...checkEncryption('AUTH_URL', url),
     ...checkEncryption('AUTH_INTROSPECTION_URL', introspection?.url ?? null),
     keys,
-    // The service never issued this token. An issuer that accepts the client reports the token as not active.
-    ...(introspection === null || keys.result !== 'ok'
-      ? []
-      : [await checkBy('introspection', null, () => issuer.introspect(randomUUID()))]),
   ];
+  if (introspection === null || keys.result !== 'ok') return findings;
+  // The service never issued this token. An issuer that accepts the client reports the token as not active.
+  const asked = await checkBy('introspection', introspection.url ?? url, () =>
+    issuer.introspect(randomUUID()),
+  );
+  return [...findings, asked];
 }
 
 /** An attacker who replaces keys in transit can sign accepted tokens, and sees tokens and the client secret. */
-function checkEncryption(name: string, value: string | null): Finding[] {
-  const url = value === null ? null : new URL(value);
+function checkEncryption(name: string, address: string | null): Finding[] {
+  const url = address === null ? null : new URL(address);
   if (url?.protocol !== 'http:' || isLoopback(hostOf(url))) return [];
   const reason = `${name} is plain http: keys and tokens cross the network to ${url.host} unencrypted`;
   return [warning('encryption of the identity provider', reason)];
 }
 
-async function checkBy(what: string, text: string | null, ask: () => Promise<unknown>): Promise<Finding> {
+async function checkBy(what: string, address: string, ask: () => Promise<unknown>): Promise<Finding> {
   try {
     await ask();
-    return ok(what, text);
+    return ok(what, address);
   } catch (error) {
-    return problem(what, [text, reasonOf(error)].filter((part) => part !== null).join(': '), codeOf(error));
+    return problem(what, `${address}: ${reasonOf(error)}`, codeOf(error));
   }
 }
 
@@ -377,5 +307,5 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return reasonOf(error.cause);
   // The message is empty when a host name has several addresses and none of them responds.
-  return error.message === '' ? ((error as NodeJS.ErrnoException).code ?? error.name) : error.message;
+  return error.message === '' ? (codeOf(error) ?? error.name) : error.message;
 }

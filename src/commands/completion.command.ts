@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RootCommand } from '@bomb.sh/tab';
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
 import { readConfig } from '../config/config.js';
@@ -29,7 +28,6 @@ export function addCompletionCommand(program: Command): void {
   const command = program.commands.find((each) => each.name() === 'completion');
   if (command === undefined) return;
   command.description('print a script for the completion of commands, options and ids');
-  completeIds(program, library);
   command.action((shell: string) => {
     if (shell === 'bash') process.stdout.write(BASH);
     else library.setup('directory', 'directory', shell);
@@ -40,24 +38,19 @@ export function addCompletionCommand(program: Command): void {
     ['completion zsh > "${fpath[1]}/_directory"', 'In zsh'],
     ['completion fish > ~/.config/fish/completions/directory.fish', 'In fish'],
   );
-}
-
-/** Completes the ids of accounts and webhooks. The library asks for them at once, so that they are read before. */
-function completeIds(program: Command, library: RootCommand): void {
   let ids: readonly string[] = [];
-  program.hook('preAction', async (_, command) => {
-    const [subject = ''] = command.args;
-    if (command.name() === 'complete' && ['service-account', 'webhook'].includes(subject))
+  // The library asks for the ids of accounts and webhooks at once, so that they are read before.
+  program.hook('preAction', async (_, running) => {
+    const [subject = ''] = running.args;
+    if (running.name() === 'complete' && ['service-account', 'webhook'].includes(subject))
       ids = await listIds(subject).catch(() => []);
   });
-  for (const command of library.commands.values()) {
-    const id = command.arguments.get('id');
-    if (id !== undefined)
-      id.handler = (complete) => {
-        ids.forEach((each) => {
-          complete(each, '');
-        });
-      };
+  for (const { arguments: ofCommand } of library.commands.values()) {
+    const id = ofCommand.get('id');
+    if (id === undefined) continue;
+    id.handler = (complete) => {
+      for (const each of ids) complete(each, '');
+    };
   }
 }
 

@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
 import { clearLine, cursorTo } from 'node:readline';
-import { styleText } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { printable } from '../common/printable.js';
 import { type Config, configFor, readConfig } from '../config/config.js';
-import type { PresetName } from '../config/model/presets/presets.js';
 import { dataDirectoryOf, nameDatabase } from '../config/settings/database.js';
 import { DirectoryDataSource } from '../database/connections/data-source.js';
 import { DatabaseStartError } from '../database/statements/database-error.js';
@@ -13,45 +11,50 @@ import { AS_JSON } from '../process.js';
 import { NestLog } from '../monitoring/log.js';
 import { recognize } from '../sources/ldap/ldap-servers.js';
 
-type Style = 'bold' | 'dim' | 'green' | 'yellow' | 'red';
-
-/** Styles text for a terminal. Node decides by the stream, NO_COLOR and FORCE_COLOR. */
-export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
-  return styleText(style, text, { stream });
+/** Formats a value of a result for people. */
+function shown(value: unknown): string {
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value === 'object' && value !== null) return Object.values(value).map(shown).join(', ');
+  if (typeof value === 'string') return printable(value);
+  return value === null ? 'none' : JSON.stringify(value);
 }
 
 /** Formats rows with cells of equal widths as lines for a terminal. */
-export function linesOf(rows: readonly (readonly string[])[]): string[] {
-  const safe = rows.map((row) => row.map(printable));
-  const widths: number[] = [];
-  for (const row of safe)
-    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
-  const lines = safe.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
+export function linesOf(rows: readonly (readonly unknown[])[]): string[] {
+  const texts = rows.map((row) => row.map(shown));
+  const widthOf = (column: number) =>
+    texts.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0);
+  const widths = texts[0]?.map((_, column) => widthOf(column)) ?? [];
+  const lines = texts.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
   return lines.map((line) => line.trimEnd());
 }
 
 /** Prints the result of a command. */
-export function print(result: object, describe: () => string): void {
-  console.log(AS_JSON ? JSON.stringify(result) : describe());
+export function print(result: object, text: string): void {
+  console.log(AS_JSON ? JSON.stringify(result) : text);
 }
 
-/** Prints a result as a table with a head, or that it is empty. */
-export function printTable(result: object, rows: readonly (readonly string[])[], none: string): void {
-  print(result, () => (rows.length === 1 ? none : linesOf(rows).join('\n')));
+/** Prints a result as a table of some of the properties of objects, or that there are none. */
+export function printTable<Row extends object>(
+  result: object,
+  rows: readonly Row[],
+  columns: readonly (keyof Row & string)[],
+  none: string,
+): void {
+  const head = columns.map((name) => name.replace(/[A-Z]/g, ' $&').toUpperCase());
+  const lines = linesOf([head, ...rows.map((row) => columns.map((name) => row[name]))]);
+  print(result, rows.length === 0 ? none : lines.join('\n'));
 }
 
 /** Prints the result of a command that has written to the database, and which database that is. */
-export function printWritten(
-  { database }: Config,
-  result: object,
-  describe: (where: string) => string,
-): void {
+export function printWritten({ database }: Config, result: object, text: string): void {
   const name = nameDatabase(database);
-  print({ ...result, database: name }, () => describe(`in the ${name}`));
+  print({ ...result, database: name }, `In the ${name}: ${text}`);
 }
 
-/** Milliseconds after which a command shows its progress. */
+/** Milliseconds after which a command shows its progress, and between two drawings of it. */
 const SHOW_AFTER_MS = 2000;
+const REDRAWN_EACH_MS = 200;
 
 /** Shows the present activity, in place of the previous one. */
 export type Show = (text: string) => void;
@@ -63,24 +66,22 @@ export type Show = (text: string) => void;
 export async function withProgress<Result>(work: (show: Show) => Promise<Result>): Promise<Result> {
   const stream = process.stderr;
   if (!stream.isTTY || AS_JSON) return work(() => undefined);
+  const begun = performance.now();
   let line = '';
-  let isDue = false;
-  const redraw = (text: string) => {
+  const redraw = () => {
+    if (performance.now() - begun < SHOW_AFTER_MS) return;
     cursorTo(stream, 0);
     clearLine(stream, 0);
     // A line that is wider than the terminal could not be erased.
-    stream.write(text.slice(0, (stream.columns || 80) - 1));
+    stream.write(line.slice(0, (stream.columns || 80) - 1));
   };
-  const timer = setTimeout(() => {
-    isDue = true;
-    redraw(line);
-  }, SHOW_AFTER_MS);
+  const timer = setInterval(redraw, REDRAWN_EACH_MS);
   return work((text) => {
     line = text;
-    if (isDue) redraw(text);
   }).finally(() => {
-    clearTimeout(timer);
-    if (isDue) redraw('');
+    clearInterval(timer);
+    line = '';
+    redraw();
   });
 }
 
@@ -89,23 +90,13 @@ export function entriesRead(entries: number): string {
   return `${entries.toLocaleString('en')} entries read`;
 }
 
-/** The kind of the server; null if the model names it, or the server does not respond, or there is none. */
-export async function readKind({ directory }: Config): Promise<PresetName | null> {
-  return directory.source.kind === 'file' ? null : recognize(directory, new AbortController().signal);
-}
-
-/** Reads the configuration, with the preset of the server if it is recognized. */
+/** Reads the configuration, with the preset of the server if the model does not name it, and the server responds. */
 export async function readRecognizedConfig(): Promise<Config> {
   const config = readConfig();
-  const kind = await readKind(config);
+  const { directory } = config;
+  if (directory.source.kind === 'file') return config;
+  const kind = await recognize(directory, new AbortController().signal);
   return kind === null ? config : configFor(config, kind);
-}
-
-interface DatabaseOptions {
-  /** Default: true. Otherwise nothing is changed in the database. */
-  readonly migrates?: boolean;
-  /** Whether an embedded database is created if there is none. Default: false. */
-  readonly creates?: boolean | undefined;
 }
 
 /** Whether the settings name an embedded database that no service has used yet. */
@@ -113,11 +104,14 @@ export function isMissing({ database }: Pick<Config, 'database'>): boolean {
   return database.embedded !== null && !existsSync(dataDirectoryOf(database.embedded));
 }
 
-/** Opens the database while `work` runs, without building the whole application, which would take longer. */
+/**
+ * Opens the database while `work` runs, without building the whole application, which would take longer.
+ * @param options `creates`: an embedded database, if there is none; without `migrates`, nothing is changed
+ */
 export async function withDatabase<Result>(
   config: Config,
   work: (dataSource: DirectoryDataSource) => Promise<Result>,
-  { creates = false, migrates = true }: DatabaseOptions = {},
+  { creates = false, migrates = true }: { creates?: boolean | undefined; migrates?: boolean } = {},
 ): Promise<Result> {
   if (!creates && isMissing(config))
     throw new DatabaseStartError(

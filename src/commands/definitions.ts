@@ -39,10 +39,7 @@ export function addExamples(command: Command, ...examples: Example[]): void {
 
 /** The action of a command, which is loaded when it runs: the whole application takes a second, and a mistyped option must not. */
 function lazy<Args extends unknown[]>(load: () => Promise<(...args: Args) => Promise<void>>) {
-  return async (...args: Args): Promise<void> => {
-    const action = await load();
-    await action(...args);
-  };
+  return async (...args: Args): Promise<void> => (await load())(...args);
 }
 
 /** Parses the value of an option by a pattern. */
@@ -83,30 +80,20 @@ const CREATES = ['--new', 'create the embedded database if no service has used i
 
 /** Adds every command but `serve` and the completion. */
 export function addCommands(program: Command): void {
-  addCommand(
-    program,
-    'status',
-    'show the state and age of the mirror, its processes, and its last changes',
-  ).action(lazy(async () => (await import('./status.js')).printStatus));
-  addSync(program);
+  addMirror(program);
   addServiceAccounts(program);
-  addSigningKey(program);
-  addAccessLog(program);
-  addWebhooks(program);
-  addSchema(program);
-  addCheck(program);
-  addModel(program);
+  addKeysAndLogs(program);
+  addModelAndSchema(program);
 }
 
-function addSync(program: Command): void {
-  addCommand(
-    program,
-    'sync',
-    'run one synchronization of the mirror with the directory',
-    ['sync --dry-run --all', 'Print everything that a run would change'],
-    ['sync --confirm HASH', 'Apply a blocked plan'],
-    ["sync --dry-run --json | jq '.users.deleted[].id'", 'Print who would be deleted'],
-  )
+function addMirror(program: Command): void {
+  addCommand(program, 'status', 'show the state and age of the mirror, and its last changes').action(
+    lazy(async () => (await import('./status.js')).printStatus),
+  );
+  addCommand(program, 'sync', 'run one synchronization of the mirror with the directory', [
+    "sync --dry-run --json | jq '.users.deleted[].id'",
+    'Print who would be deleted',
+  ])
     .option('--dry-run', 'print what would change, and change nothing')
     .addOption(
       new Option('--confirm <hash>', 'apply the plan with this hash, which the deletion guard has blocked')
@@ -116,6 +103,12 @@ function addSync(program: Command): void {
     .option(...CREATES)
     .option('--all', 'print all changes, not only the first 20 of a kind')
     .action(lazy(async () => (await import('./sync.js')).sync));
+  addCommand(program, 'check', 'check the settings and everything that they name', [
+    'check --json | jq .sum',
+    'Print the sums for a monitoring system',
+  ])
+    .option('--token <file>', 'explain the access token in a file, or - for standard input')
+    .action(lazy(async () => (await import('./check.js')).check));
 }
 
 function addServiceAccounts(program: Command): void {
@@ -126,14 +119,10 @@ function addServiceAccounts(program: Command): void {
     'Create an account that may list users, for 90 days',
   ]).requiredOption('--id <id>', '2 to 64 lower-case letters, digits and hyphens');
   addAboutOptions(create, true)
-    .option(
-      '--reuse',
-      'take the id of a revoked account, whose requests the access log then shows as of this one',
-    )
+    .option('--reuse', 'take the id of a revoked account: the access log shows both as one')
     .option(...CREATES)
     .action(lazy(async () => (await import('./service-accounts.js')).createAccount));
-  const update = addCommand(accounts, 'update <id>', 'change an account; its token stays valid');
-  addAboutOptions(update, false)
+  addAboutOptions(addCommand(accounts, 'update <id>', 'change an account; its token stays valid'), false)
     .addOption(new Option('--all-groups', 'end the limit to groups').conflicts('groups'))
     .action(lazy(async () => (await import('./service-accounts.js')).updateAccount));
   addCommand(accounts, 'list', 'list the accounts that are not revoked, by expiry').action(
@@ -142,16 +131,10 @@ function addServiceAccounts(program: Command): void {
   addCommand(accounts, 'show <id>', 'show one account').action(
     lazy(async () => (await import('./service-accounts.js')).showAccount),
   );
-  addCommand(
-    accounts,
-    'rotate <id>',
-    'create a new token of an account, and let the old one expire',
-    ['service-account rotate reports', 'Create a new token; the old one stays valid for a day'],
-    [
-      'service-account rotate reports --overlap 0s',
-      'Replace a token that was disclosed: the old one expires at once',
-    ],
-  )
+  addCommand(accounts, 'rotate <id>', 'create a new token of an account, and let the old one expire', [
+    'service-account rotate reports --overlap 0s',
+    'Replace a token that was disclosed: the old one expires at once',
+  ])
     .option('--overlap <time>', 'how long the old token stays valid', parseDuration, UNITS['d'])
     .action(lazy(async () => (await import('./service-accounts.js')).rotateToken));
   addCommand(accounts, 'revoke <id>', 'revoke an account at once and permanently').action(
@@ -174,35 +157,19 @@ function addAboutOptions(command: Command, isNew: boolean): Command {
   return add('--expires <time>', 'the lifetime from now: 90d, 12h, never', parseEnd);
 }
 
-function addSigningKey(program: Command): void {
+function addKeysAndLogs(program: Command): void {
   const keys = program.command('signing-key').description('rotate the generated key of signed image URLs');
   addCommand(keys, 'rotate', 'take the next step to another key; the output names what follows')
     .option('--now', 'replace a key that was disclosed: its URLs are invalid after the restart')
     .action(lazy(async () => (await import('./signing-key.js')).rotateSigningKey));
-}
-
-function addAccessLog(program: Command): void {
-  addCommand(
-    program,
-    'access-log',
-    'print which principals read which fields of how many users, for each day',
-    ['access-log --principal reports', 'Print the accesses of one program'],
-    [
-      "access-log --json | jq '.counts[] | select(.users > 10000)'",
-      'Print large numbers for a monitoring system',
-    ],
-  )
-    .option(
-      '--from <day>',
-      'the first day in UTC, such as 2030-01-15; default: the first day that is kept',
-      parseDay,
-    )
+  addCommand(program, 'access-log', 'print who read which fields of how many users on each day', [
+    "access-log --json | jq '.counts[] | select(.users > 10000)'",
+    'Print large numbers for a monitoring system',
+  ])
+    .option('--from <day>', 'the first day in UTC, such as 2030-01-15; default: all that are kept', parseDay)
     .option('--to <day>', 'the last day; default: today', parseDay)
     .option('--principal <id>', 'the service account, the client, or the user for whom a client acted')
     .action(lazy(async () => (await import('./access-log.js')).printAccessLog));
-}
-
-function addWebhooks(program: Command): void {
   const webhooks = program.command('webhook').description('manage the receivers of changes');
   addCommand(webhooks, 'list', 'list the receivers of the settings, and how far they are').action(
     lazy(async () => (await import('./webhooks.js')).listWebhooks),
@@ -212,50 +179,22 @@ function addWebhooks(program: Command): void {
     .action(lazy(async () => (await import('./webhooks.js')).enableReceiver));
 }
 
-function addSchema(program: Command): void {
-  addCommand(
-    program,
-    'schema',
-    'print the GraphQL schema',
-    ['schema --write', 'Record the schema of the model at a release'],
-    ['schema --check', 'Compare it, in continuous integration'],
-  )
-    .option('--check', 'fail if it breaks clients; built-in: if schema.graphql differs')
+function addModelAndSchema(program: Command): void {
+  addCommand(program, 'model', 'print what is read from the directory, and by which attributes', [
+    'model --suggest > model.yaml',
+    'Propose a model file for the directory of the settings',
+  ])
+    .option('--json-schema', 'print the JSON Schema of the model file, for editors')
+    .option('--suggest', 'propose a model file from 200 users and 200 groups of the directory')
+    .action(lazy(async () => (await import('./model.js')).printModel));
+  addCommand(program, 'schema', 'print the GraphQL schema')
+    .option('--write', 'record it at a release: in schema.graphql, or beside the model file')
+    .option('--check', 'fail if it breaks clients of the recorded schema')
     .addOption(
       new Option('--against <file>', 'fail if it breaks clients of the schema in the file')
         .implies({ check: true })
         .conflicts('write'),
     )
-    .option('--write', 'write schema.graphql, or with a model file the file beside it')
     .option('--built-in', 'ignore the settings and their model file')
     .action(lazy(async () => (await import('./schema.js')).runSchema));
-}
-
-function addCheck(program: Command): void {
-  addCommand(
-    program,
-    'check',
-    'check the settings and everything that they name, and print all problems',
-    ['check', 'Check before the first start, and to find the cause of a failure'],
-    ['check --token token.txt', 'Explain an access token claim by claim: it is not printed'],
-    ['check --json | jq .sum', 'Print the sums for a monitoring system'],
-  )
-    .option(
-      '--token <file>',
-      'explain what the service makes of the access token in a file, or - for standard input',
-    )
-    .action(lazy(async () => (await import('./check.js')).check));
-}
-
-function addModel(program: Command): void {
-  addCommand(
-    program,
-    'model',
-    'print the model of the directory: what is read, and where each value comes from',
-    ['model --suggest > model.yaml', 'Propose a model file for the directory of the settings'],
-    ['model --json-schema > model.schema.json', 'Write the schema for an editor'],
-  )
-    .option('--json-schema', 'print the JSON Schema of the model file, for editors')
-    .option('--suggest', 'propose a model file from 200 users and 200 groups of the directory')
-    .action(lazy(async () => (await import('./model.js')).printModel));
 }

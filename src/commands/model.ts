@@ -1,8 +1,8 @@
-import { configFor, readConfig, readConfigWithoutModel } from '../config/config.js';
+import { readConfigWithoutModel } from '../config/config.js';
 import { describeModel } from '../config/model/build-mapping.js';
 import { modelJsonSchema } from '../config/model/model.schema.js';
 import { AS_JSON } from '../process.js';
-import { entriesRead, readKind, withProgress } from './context.js';
+import { entriesRead, readRecognizedConfig, withProgress } from './context.js';
 import { suggestFor } from './suggest/suggest-model.js';
 
 interface ModelOptions {
@@ -22,19 +22,16 @@ export async function printModel({ jsonSchema, suggest }: ModelOptions): Promise
 /** A proposal is made where there is no model, or while it is being written. */
 async function proposeModel() {
   const { directory } = readConfigWithoutModel();
-  const model = await withProgress((show) => {
+  return withProgress(async (show) => {
     const progress = (entries: number) => {
       show(`Reading a part of the directory: ${entriesRead(entries)}`);
     };
-    return suggestFor(directory, progress);
+    return { file: null, model: await suggestFor(directory, progress) };
   });
-  return { file: null, model };
 }
 
 /** @throws ConfigError if the model does not go with the server */
 async function readEffectiveModel() {
-  const config = readConfig();
-  const kind = await readKind(config);
-  const { model, modelFile, directory } = kind === null ? config : configFor(config, kind);
+  const { model, modelFile, directory } = await readRecognizedConfig();
   return { file: modelFile, model: describeModel({ ...model, server: directory.server }) };
 }

@@ -1,18 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join, parse } from 'node:path';
-import { MapperKind, mapSchema, pruneSchema } from '@graphql-tools/utils';
+import { format, parse } from 'node:path';
+import { getDirective, MapperKind, mapSchema, pruneSchema } from '@graphql-tools/utils';
 import {
   buildSchema,
   DangerousChangeType,
   findBreakingChanges as findBreaks,
   findDangerousChanges,
-  getDirectiveValues,
-  type GraphQLField,
-  type GraphQLInputField,
   type GraphQLSchema,
 } from 'graphql';
 import { ConfigError, readConfig } from '../config/config.js';
-import { AS_JSON, EXIT_FAILED, EXIT_WRONG_USE, printErrors } from '../process.js';
+import { AS_JSON, EXIT_WRONG_USE, printErrors } from '../process.js';
 import { buildSdl } from '../schema.js';
 
 interface SchemaOptions {
@@ -25,35 +22,21 @@ interface SchemaOptions {
 export async function runSchema({ builtIn, check, against, write }: SchemaOptions): Promise<void> {
   const config = builtIn === true ? undefined : readConfig();
   const schema = await buildSdl(config);
-  const modelFile = config?.modelFile ?? null;
-  const file = modelFile === null ? 'schema.graphql' : graphqlBeside(modelFile);
-  const isCompared = check === true && (against !== undefined || modelFile !== null);
+  const { dir, name } = parse(config?.modelFile ?? 'schema');
+  const file = against ?? format({ dir, name, ext: '.graphql' });
   // The file that is compared with would be lost if it were written first.
-  if (isCompared && !compare(schema, against ?? file)) return;
-  if (write === true) writeFileSync(file, schema);
-  if (isCompared) return;
-  if (check === true) checkFile(schema, file);
-  else if (AS_JSON) console.log(JSON.stringify({ schema }));
-  else if (write !== true) process.stdout.write(schema);
-}
-
-function graphqlBeside(modelFile: string): string {
-  const { dir, name } = parse(modelFile);
-  return join(dir, `${name}.graphql`);
-}
-
-/** Reports the changes that break clients of the schema in a file. Returns whether there are none. */
-function compare(schema: string, file: string): boolean {
-  const breakingChanges = findBreakingChanges(readReleased(file), buildSchema(schema));
-  const isCompatible = breakingChanges.length === 0;
+  const breakingChanges =
+    check === true ? findBreakingChanges(readReleased(file), buildSchema(schema)) : undefined;
+  const isCompatible = breakingChanges === undefined || breakingChanges.length === 0;
+  if (isCompatible && write === true) writeFileSync(file, schema);
+  if (!isCompatible) process.exitCode = EXIT_WRONG_USE;
   if (AS_JSON) console.log(JSON.stringify({ schema, breakingChanges }));
   else if (!isCompatible)
     printErrors(
       [...breakingChanges, `These changes break clients of ${file}`],
       'Keep what it has, and add new fields beside it',
     );
-  if (!isCompatible) process.exitCode = EXIT_WRONG_USE;
-  return isCompatible;
+  else if (check !== true && write !== true) process.stdout.write(schema);
 }
 
 /** @throws ConfigError if the file has no schema */
@@ -64,14 +47,6 @@ function readReleased(file: string): GraphQLSchema {
     const hint = '«directory schema --write» records the schema of a model';
     throw new ConfigError([`${file} does not exist, or has no valid GraphQL schema. ${hint}`]);
   }
-}
-
-/** Reports that the built-in schema is not the one in the file. */
-function checkFile(schema: string, file: string): void {
-  const isCurrent = readFileSync(file, 'utf8') === schema;
-  if (AS_JSON) console.log(JSON.stringify({ schema, isCurrent }));
-  else if (!isCurrent) printErrors([`${file} is not the schema of the code`], 'npm run schema writes it');
-  if (!isCurrent) process.exitCode = EXIT_FAILED;
 }
 
 /** Describes the changes that break clients of the released schema. What is deprecated in it may be removed. */
@@ -122,21 +97,16 @@ function findNarrowedAccess(released: GraphQLSchema, current: GraphQLSchema): st
   });
 }
 
-type AnyField = Pick<GraphQLField<unknown, unknown> | GraphQLInputField, 'astNode'>;
-
 /** What the directives of each field say, by `Type.field`. */
 function accessIn(schema: GraphQLSchema) {
   const access = new Map<string, { scopes: readonly string[]; audience: unknown }>();
-  const valuesOf = (name: string, { astNode }: AnyField) => {
-    const directive = schema.getDirective(name);
-    return directive && astNode ? getDirectiveValues(directive, astNode) : undefined;
-  };
-  for (const type of Object.values(schema.getTypeMap())) {
-    const fields: Readonly<Record<string, AnyField>> = 'getFields' in type ? type.getFields() : {};
-    for (const [name, field] of Object.entries(fields)) {
-      const scopes = (valuesOf('access', field)?.['scopes'] ?? []) as readonly string[];
-      access.set(`${type.name}.${name}`, { scopes, audience: valuesOf('visibleTo', field)?.['audience'] });
-    }
-  }
+  mapSchema(schema, {
+    [MapperKind.FIELD]: (field, name, type) => {
+      const [{ scopes = [] } = {}] = getDirective(schema, field, 'access') ?? [];
+      const [{ audience } = {}] = getDirective(schema, field, 'visibleTo') ?? [];
+      access.set(`${type}.${name}`, { scopes: scopes as readonly string[], audience });
+      return undefined;
+    },
+  });
   return access;
 }

@@ -1,7 +1,6 @@
 import { knownScopes } from '../auth/principal.js';
 import { BadUserInputError, NotFoundError } from '../common/errors.js';
 import { type Config, readConfig } from '../config/config.js';
-import { AS_JSON } from '../process.js';
 import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import {
   type AccountChanges,
@@ -9,18 +8,12 @@ import {
   type IssuedToken,
   ServiceAccountsService,
 } from '../service-accounts/service-accounts.service.js';
-import { linesOf, paint, print, printTable, printWritten, withDatabase } from './context.js';
+import { linesOf, print, printTable, printWritten, withDatabase } from './context.js';
 
 /** Days before its expiry from which an account is marked. */
-const NOTICE_DAYS = 14;
+export const NOTICE_DAYS = 14;
 
-interface AboutOptions {
-  name?: string;
-  scopes?: string[];
-  description?: string;
-  contact?: string;
-  purpose?: string;
-  groups?: string[];
+interface AboutOptions extends Omit<AccountChanges, 'expiresAt'> {
   allGroups?: true;
   expires?: Date | 'never';
   json?: true;
@@ -41,7 +34,7 @@ export async function createAccount({ id, reuse, new: creates, ...given }: Creat
   const account = { description: null, expiresAt: null, name, scopes, ...changesOf(given, config) };
   const work = (service: ServiceAccountsService) => service.create({ ...account, id, reuse: reuse === true });
   const issued = await withAccounts(config, work, creates);
-  printToken(config, issued, (where) => `Service account ${id} is created ${where}.`);
+  printToken(config, issued, `Service account ${id} is created.`);
 }
 
 export async function updateAccount(id: string, given: AboutOptions): Promise<void> {
@@ -50,14 +43,11 @@ export async function updateAccount(id: string, given: AboutOptions): Promise<vo
   if (Object.keys(changes).length === 0)
     throw new BadUserInputError('Nothing would change: give an option (--help lists them)', 'id');
   const account = await withAccounts(config, (service) => service.update(id, changes));
-  printWritten(config, shownOf(account), (where) => `Service account ${id} is changed ${where}.`);
+  printWritten(config, shownOf(account), `Service account ${id} is changed.`);
 }
 
 /** What the options change. @throws BadUserInputError if a scope is unknown */
-function changesOf(
-  { allGroups, expires, json: _, ...others }: AboutOptions,
-  { scopes }: Config,
-): AccountChanges {
+function changesOf({ allGroups, expires, json: _, ...others }: AboutOptions, { scopes }: Config) {
   const { scopes: asked } = others;
   const names = scopes.map(({ name }) => name);
   if (asked !== undefined && (asked.length === 0 || !asked.every((name) => names.includes(name))))
@@ -74,8 +64,7 @@ function changesOf(
 function requireAnswerable(about: Pick<AboutOptions, 'contact' | 'purpose'>): void {
   const first = (['contact', 'purpose'] as const).find((name) => about[name] === undefined);
   if (first === undefined) return;
-  const reason =
-    'in production, --contact says whom to ask about the account, and --purpose what it reads data of users for';
+  const reason = 'in production, an account has a contact, and a purpose for which it reads data';
   throw new BadUserInputError(`--${first} is needed: ${reason}`, first);
 }
 
@@ -87,39 +76,19 @@ export function expiresSoon({ expiresAt }: Pick<DescribedAccount, 'expiresAt'>):
 export async function listAccounts(): Promise<void> {
   const end = ({ expiresAt }: DescribedAccount) => expiresAt?.getTime() ?? Number.MAX_VALUE;
   const accounts = (await describeAccounts()).sort((left, right) => end(left) - end(right));
-  const dayOf = (time: Date | null) => time?.toISOString().slice(0, 10) ?? 'never';
-  const rows = accounts.map(({ id, expiresAt, lastUsedAt, scopes, groups, name, contact }) => [
-    ...[
-      id,
-      dayOf(expiresAt),
-      dayOf(lastUsedAt),
-      scopes.join(' '),
-      groups?.join(', ') ?? 'all',
-      name,
-      contact ?? 'none',
-    ],
-  ]);
-  const head = ['ID', 'ENDS', 'LAST USED', 'SCOPES', 'GROUPS', 'NAME', 'CONTACT'];
-  printTable(accounts, [head, ...rows], 'There is no service account.');
-  const ending = accounts.filter(({ expiresSoon: isEnding }) => isEnding).map(({ id }) => id);
-  if (ending.length === 0 || AS_JSON) return;
-  const warning = `! Within ${NOTICE_DAYS} days, or already, these end: ${ending.join(', ')}`;
-  console.error(paint('yellow', warning, process.stderr));
-  console.error('  → Extend them: ./directory service-account update ID --expires 90d');
+  const columns = ['id', 'expiresAt', 'lastUsedAt', 'scopes', 'groups', 'name', 'contact'] as const;
+  printTable(accounts, accounts.map(withAllGroups), columns, 'There is no service account.');
+}
+
+/** No limit reads as if the account saw no group. */
+function withAllGroups<Account extends DescribedAccount>(account: Account) {
+  return { ...account, groups: account.groups ?? ['all'] };
 }
 
 export async function showAccount(id: string): Promise<void> {
   const account = (await describeAccounts()).find((each) => each.id === id);
   if (account === undefined) throw new NotFoundError(`There is no service account «${id}»`, 'id');
-  const shown = (key: string, value: unknown) => {
-    if (value instanceof Date) return value.toISOString();
-    if (Array.isArray(value)) return value.join(' ');
-    if (value === null) return key === 'groups' ? 'all' : 'none';
-    return typeof value === 'string' ? value : JSON.stringify(value);
-  };
-  print(account, () =>
-    linesOf(Object.entries(account).map(([key, value]) => [key, shown(key, value)])).join('\n'),
-  );
+  print(account, linesOf(Object.entries(withAllGroups(account))).join('\n'));
 }
 
 export async function rotateToken(id: string, { overlap }: { overlap: number }): Promise<void> {
@@ -127,24 +96,19 @@ export async function rotateToken(id: string, { overlap }: { overlap: number }):
   const issued = await withAccounts(config, (service) => service.rotate(id, overlap));
   const end = new Date(Date.now() + overlap * 1000).toISOString();
   const ends = overlap === 0 ? 'has ended' : `ends at ${end}`;
-  const describe = (where: string) => `Service account ${id} has a new token ${where}; the old one ${ends}.`;
-  printToken(config, issued, describe);
+  printToken(config, issued, `Service account ${id} has a new token; the old one ${ends}.`);
 }
 
 export async function revokeAccount(id: string): Promise<void> {
   const config = readConfig();
   await withAccounts(config, (service) => service.revoke(id));
-  printWritten(config, { id }, (where) => `Service account ${id} is revoked ${where}.`);
+  printWritten(config, { id }, `Service account ${id} is revoked.`);
 }
 
 /** Prints the token as the last line, where scripts can read it. */
-function printToken(
-  config: Config,
-  { account, token }: IssuedToken,
-  describe: (where: string) => string,
-): void {
+function printToken(config: Config, { account, token }: IssuedToken, text: string): void {
   const use = 'Send its token as «Authorization: Basic TOKEN»; it is shown this once:';
-  printWritten(config, { ...shownOf(account), token }, (where) => `${describe(where)} ${use}\n${token}`);
+  printWritten(config, { ...shownOf(account), token }, `${text} ${use}\n${token}`);
 }
 
 function shownOf({ limitedTo: _groups, revokedAt: _at, ...account }: ServiceAccountEntity): object {

@@ -18,5 +18,5 @@ export async function rotateSigningKey({ now }: { now?: true }): Promise<void> {
     throw new BadUserInputError(message, 'URL_SIGNING_KEYS');
   }
   const step = await withDatabase(config, (dataSource) => rotateGenerated(dataSource, now === true));
-  printWritten(config, { step }, (where) => `${SENTENCES[step]} The keys are ${where}.`);
+  printWritten(config, { step }, SENTENCES[step]);
 }

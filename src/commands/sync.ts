@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { constants } from 'node:os';
+import { styleText } from 'node:util';
 import { printable } from '../common/printable.js';
 import type { Config } from '../config/config.js';
-import { embeddedAddressOf } from '../config/settings/database.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Revisions } from '../database/revisions.js';
 import { databaseError } from '../database/statements/database-error.js';
@@ -13,15 +11,7 @@ import { Session } from '../mirror/leadership.js';
 import { isOfDirectory, type RunOptions, summarize, Synchronizer } from '../mirror/synchronizer.js';
 import { openDirectory } from '../sources/ldap/ldap-servers.js';
 import { describeChanges, groupedChanges } from './changes-text.js';
-import {
-  entriesRead,
-  isMissing,
-  paint,
-  printWritten,
-  readRecognizedConfig,
-  withDatabase,
-  withProgress,
-} from './context.js';
+import { entriesRead, printWritten, readRecognizedConfig, withDatabase, withProgress } from './context.js';
 
 const SHOWN = 20;
 
@@ -36,29 +26,25 @@ interface SyncOptions {
 type SyncResult =
   RevisionOutcome | { readonly kind: 'failed'; readonly reason: string } | { readonly kind: 'stopped' };
 
-/** Compares every entry of the directory with the mirror once. */
-export async function sync({ all, new: creates, dryRun, confirm }: SyncOptions): Promise<void> {
-  const given = await readRecognizedConfig();
-  // A dry run before the first start compares the directory with an empty database, and leaves none.
-  const temporary = dryRun === true && isMissing(given) ? mkdtempSync(join(tmpdir(), 'directory-')) : null;
-  const config = temporary === null ? given : withEmbedded(given, temporary);
-  try {
-    const work = (dataSource: DirectoryDataSource) => runOnce(config, dataSource, { dryRun, confirm });
-    const result = await withDatabase(config, work, { creates: creates === true || temporary !== null });
-    if (result.kind === 'applied') {
-      const text = `Revision ${result.revision.number}: ${summarize(result.counts)}`;
-      printWritten(config, toJson(result), (where) => `${text}\nIt is ${where}.`);
-    } else if (AS_JSON) console.log(JSON.stringify(toJson(result)));
-    else printResult(result, all === true ? Infinity : SHOWN);
-    // A run that a signal has stopped has the exit code of the signal.
-    if (['failed', 'blocked', 'refused'].includes(result.kind)) process.exitCode = EXIT_FAILED;
-  } finally {
-    if (temporary !== null) rmSync(temporary, { recursive: true, force: true });
-  }
-}
+type Unapplied = Exclude<SyncResult, { kind: 'applied' }>;
 
-function withEmbedded(config: Config, embedded: string): Config {
-  return { ...config, database: { ...config.database, embedded, url: embeddedAddressOf(embedded).url } };
+/** Compares every entry of the directory with the mirror once. */
+export async function sync({ all, new: isNew, dryRun, confirm }: SyncOptions): Promise<void> {
+  const config = await readRecognizedConfig();
+  const result = await withDatabase(
+    config,
+    (dataSource) => runOnce(config, dataSource, { dryRun, confirm }),
+    // A dry run before the first start compares the directory with an empty database.
+    { creates: isNew ?? dryRun },
+  );
+  if (result.kind === 'applied') {
+    const { revision, kind, counts } = result;
+    const text = `Revision ${revision.number}: ${summarize(counts)}`;
+    printWritten(config, { kind, revision: revision.number, counts }, text);
+  } else if (AS_JSON) console.log(JSON.stringify(toJson(result)));
+  else printResult(result, all === true ? Infinity : SHOWN);
+  // A run that a signal has stopped has the exit code of the signal.
+  if (['failed', 'blocked', 'refused'].includes(result.kind)) process.exitCode = EXIT_FAILED;
 }
 
 /** @throws ServiceUnavailableError when the database is lost; errors of the directory are an outcome */
@@ -120,76 +106,48 @@ async function untilStopped(work: (signal: AbortSignal) => Promise<SyncResult>):
   }
 }
 
-function printResult(result: Exclude<SyncResult, { kind: 'applied' }>, limit: number): void {
-  switch (result.kind) {
-    case 'unchanged':
-    case 'held':
-      console.log('Nothing has changed.');
-      break;
-    case 'planned':
-      printPlan(result, limit);
-      break;
-    case 'blocked':
-      console.log(`${summarize(result.counts)}\nPlan ${result.hash}`);
-      printErrors(
-        [`The plan is blocked. ${result.reason}`],
-        `To see the changes: ./directory sync --dry-run --all\n${confirmation(result.hash)}`,
-      );
-      break;
-    case 'refused':
-      printErrors([`Nothing was changed. ${result.reason}`]);
-      break;
-    case 'failed':
-      printErrors(
-        [`Nothing was changed. ${printable(result.reason)}`],
-        'To find the cause: ./directory check',
-      );
-      break;
-    case 'stopped':
-      printErrors(['Nothing was changed: the run was stopped']);
-  }
+function printResult(result: Unapplied, limit: number): void {
+  const { kind } = result;
+  if (kind === 'planned') printPlan(result, limit);
+  else if (kind === 'unchanged' || kind === 'held') console.log('Nothing has changed.');
+  else if (kind === 'blocked') {
+    console.log(`${summarize(result.counts)}\nPlan ${result.hash}`);
+    printErrors(
+      [`The plan is blocked. ${result.reason}`],
+      `To see the changes: ./directory sync --dry-run --all\n${confirmation(result.hash)}`,
+    );
+  } else
+    printErrors(
+      [`Nothing was changed. ${kind === 'stopped' ? 'The run was stopped' : printable(result.reason)}`],
+      kind === 'failed' ? 'To find the cause: ./directory check' : undefined,
+    );
 }
 
-const COLORS: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {
-  '  +': 'green',
-  '  ~': 'yellow',
-  '  -': 'red',
-  '  !': 'yellow',
-};
+const COLORS = { '+': 'green', '-': 'red', '~': 'yellow', '!': 'yellow' } as const;
 
 /** Prints the summary last, where it is seen after a long list. */
 function printPlan(
-  { changes, counts, reason, hash }: Extract<RevisionOutcome, { kind: 'planned' }>,
+  { changes, counts, reason, hash }: Extract<Unapplied, { kind: 'planned' }>,
   limit: number,
 ): void {
-  for (const line of describeChanges(changes, limit)) {
-    const color = COLORS[line.slice(0, 3)];
-    console.log(color === undefined ? line : paint(color, line));
+  for (const { title, lines } of describeChanges(changes, limit)) {
+    console.log(styleText('bold', title));
+    for (const [sign, text] of lines) console.log(styleText(COLORS[sign], `  ${sign} ${text}`));
   }
   const isEmpty = changesNothing(counts);
-  console.log(paint('bold', isEmpty ? 'Nothing would change.' : summarize(counts)));
+  console.log(styleText('bold', isEmpty ? 'Nothing would change.' : summarize(counts)));
   if (isEmpty) return;
   console.log(`Plan ${hash}`);
   if (reason !== null)
-    console.log(paint('red', `It would be blocked. ${reason}.\n       → ${confirmation(hash)}`));
+    console.log(styleText('red', `It would be blocked. ${reason}.\n       → ${confirmation(hash)}`));
 }
 
 function confirmation(hash: string): string {
   return `If that is right: ./directory sync --confirm ${hash}`;
 }
 
-function toJson(result: SyncResult): object {
-  const { kind } = result;
-  switch (kind) {
-    case 'applied':
-      return { kind, revision: result.revision.number, counts: result.counts };
-    case 'planned':
-    case 'blocked': {
-      const { reason: blockedReason, hash, counts } = result;
-      const plan = kind === 'planned' ? groupedChanges(result.changes) : {};
-      return { kind, blockedReason, hash, counts, ...plan };
-    }
-    default:
-      return result;
-  }
+function toJson(result: Unapplied): object {
+  if (!('hash' in result)) return result;
+  const { kind, reason: blockedReason, hash, counts } = result;
+  return { kind, blockedReason, hash, counts, ...(kind === 'planned' && groupedChanges(result.changes)) };
 }

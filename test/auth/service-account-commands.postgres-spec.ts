@@ -42,7 +42,7 @@ describe('directory service-account', () => {
     expect([shown.code, shown.stdout]).toEqual([
       0,
       expect.stringMatching(
-        /^id {11}library\nname {9}Library\n[^]*\nscopes {7}read directory\n[^]*\ngroups {7}all\ntokens {7}1\n/,
+        /^id {11}library\nname {9}Library\n[^]*\nscopes {7}read, directory\n[^]*\ngroups {7}all\ntokens {7}1\n/,
       ),
     ]);
     const listed = JSON.parse((await run('service-account', 'list', '--json')).stdout) as object[];

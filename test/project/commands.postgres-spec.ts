@@ -50,8 +50,7 @@ describe('directory sync', () => {
     expect(text.stdout.trimEnd().split('\n')).toEqual([
       ...['Users', ...PEOPLE.map(({ id }) => `  + ${id}  ${id}  ${personDn(id)}`)],
       ...['Groups', `  + club  club  ${groupDn('club')}`],
-      ...['Members', '  club: + anna MEMBER'],
-      'Left out: 0 quarantined, 0 dangling',
+      ...['Members', '  + club: anna MEMBER'],
       'users +5 ~0 -0, groups +1 ~0 -0, memberships +1 ~0 -0, nestings +0 ~0 -0',
       `Plan ${answer.hash as string}`,
     ]);
@@ -66,11 +65,15 @@ describe('directory sync', () => {
         nestings: { created: 0, updated: 0, deleted: 0 },
       },
       users: {
-        created: PEOPLE.map(({ id }) => ({ id, name: id, dn: personDn(id) })),
+        created: PEOPLE.map(({ id }) => ({ id, name: id, formerId: null, dn: personDn(id), fields: [] })),
         updated: [],
         deleted: [],
       },
-      groups: { created: [{ id: 'club', name: 'club', dn: groupDn('club') }], updated: [], deleted: [] },
+      groups: {
+        created: [{ id: 'club', name: 'club', formerId: null, dn: groupDn('club'), fields: [] }],
+        updated: [],
+        deleted: [],
+      },
       memberships: [{ group: 'club', user: 'anna', before: null, after: 'MEMBER' }],
       nestings: [],
       quarantined: [],
@@ -79,7 +82,9 @@ describe('directory sync', () => {
   });
 
   it('synchronizes the directory, holds a mass deletion, and applies a confirmed one once', async () => {
-    expect((await run('sync')).stdout).toMatch(/^Revision 1: users \+5/);
+    expect((await run('sync')).stdout).toMatch(
+      /^In the database «\w+» at 127\.0\.0\.1:\d+: Revision 1: users \+5/,
+    );
     expect((await run('sync')).stdout).toBe('Nothing has changed.\n');
 
     writeDirectory(PEOPLE.slice(0, 1));
@@ -107,7 +112,7 @@ describe('directory sync', () => {
 
     const right = await run('sync', '--confirm', hash);
     expect(right.code).toBe(0);
-    expect(right.stdout).toMatch(/^Revision 2: users \+0 ~0 -4/);
+    expect(right.stdout).toMatch(/: Revision 2: users \+0 ~0 -4/);
     const again = await run('sync', '--confirm', hash);
     expect([again.code, again.stderr]).toEqual([
       1,
@@ -148,8 +153,11 @@ describe('directory check', () => {
 describe('directory status', () => {
   it('shows the state of the mirror, and its last changes', async () => {
     const text = await run('status');
-    expect([text.code, text.stdout]).toEqual([0, expect.stringMatching(/^state {6}IDLE\nas of {6}20/)]);
-    expect(text.stdout).toMatch(/\nprocesses {2}0\n[^]*\nLast changes\n {2}20\S+ {2}USER_DELETED {2}/);
+    expect([text.code, text.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^The mirror in the database [^\n]+\nstate {8}IDLE\nasOf {9}20/),
+    ]);
+    expect(text.stdout).toMatch(/\nprocesses {4}0\n[^]*\nLast changes\n {2}20\S+ {2}USER_DELETED {2}/);
     const status = json(await run('status', '--json'));
     expect(status).toMatchObject({ state: 'IDLE', users: 1, groups: 1, processes: 0, leader: null });
     expect(status['changes']).toHaveLength(4);
@@ -168,8 +176,8 @@ describe('directory webhook list', () => {
     expect([listed.code, listed.stdout.split('\n')]).toEqual([
       0,
       [
-        'ID     STATE  RECEIVER                   LAST FAILURE',
-        'forum  new    https://forum.example.org',
+        'ID     STATE  ORIGIN                     FAILURE',
+        'forum  new    https://forum.example.org  none',
         '',
       ],
     ]);

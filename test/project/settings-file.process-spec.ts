@@ -54,6 +54,7 @@ describe('the file of settings', () => {
       status: 0,
       stdout: expect.stringMatching(/^users \+1 ~0 -0/m) as string,
     });
+    rmSync(join(installation, '.data'), { recursive: true });
   });
 
   it('is another one if ENV_FILE names it, and the environment takes precedence', () => {
@@ -102,12 +103,12 @@ describe('an embedded database that no service has used', () => {
     const created = run([...create, '--new'], OWN);
     expect(created.stdout).toMatch(
       new RegExp(
-        `^Service account reports is created in the embedded database in ${directory()}\\. [^\\n]+\\n\\S+\\n$`,
+        `^In the embedded database in ${directory()}: Service account reports is created\\. [^\\n]+\\n\\S+\\n$`,
       ),
     );
     const rotated = run(['service-account', 'rotate', 'reports', '--json'], OWN);
     expect(JSON.parse(rotated.stdout)).toMatchObject({ database: `embedded database in ${directory()}` });
-    expect(run(['sync'], OWN).stdout).toContain(`\nIt is in the embedded database in ${directory()}.\n`);
+    expect(run(['sync'], OWN).stdout).toContain(`In the embedded database in ${directory()}: Revision 1`);
   });
 });
 

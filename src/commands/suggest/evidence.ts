@@ -3,13 +3,12 @@ import { buildMapping } from '../../config/model/build-mapping.js';
 import { PRESET_NAMES } from '../../config/model/presets/presets.js';
 import type { DirectoryConfig, LdapSourceConfig } from '../../config/settings/directory.js';
 import { type LdapConnection, readOne, type SearchRequest } from '../../ldap/client/ldap-connection.js';
-import { LdapResultError, ResultCode } from '../../ldap/client/ldap-error.js';
-import { hasRanges, parseRange } from '../../ldap/client/paged-search.js';
+import { LdapResultError } from '../../ldap/client/ldap-error.js';
 import { readRootDse } from '../../ldap/client/server-kind.js';
 import { Entry } from '../../ldap/entry.js';
 import { parseFilter } from '../../ldap/filter/filter.js';
 import { readLdif } from '../../ldap/ldif/ldif.js';
-import { escapeDnValue, InvalidDnError, isBelow, parseDn } from '../../ldap/naming/dn.js';
+import { escapeDnValue, isBelow, parseDn, tryNormalizeDn } from '../../ldap/naming/dn.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { connect } from '../../sources/ldap/ldap-servers.js';
 import { type EntryKind, KINDS } from '../../sources/directory.js';
@@ -27,15 +26,7 @@ interface Sample {
 }
 
 /** What is known about a directory without a model: a part of its entries. */
-export interface Evidence {
-  /** The kind of the server, or `file`. */
-  readonly server: string;
-  readonly baseDn: string;
-  readonly users: Sample;
-  readonly groups: Sample;
-  /** How the directory spells the names of attributes, by name in lower case. */
-  readonly names: ReadonlyMap<string, string>;
-}
+export type Evidence = Readonly<Awaited<ReturnType<typeof readEvidence>>>;
 
 /** Object classes of each kind. The first that an entry has selects it. */
 const CLASSES: Readonly<Record<EntryKind, readonly string[]>> = {
@@ -51,22 +42,25 @@ const NO_PERSON = 'computer';
 /** The kind of an entry by its object classes. Null: neither. */
 function kindOf(entry: Entry): EntryKind | null {
   if (classesOf('group', entry).length > 0) return 'group';
-  const isComputer = entry.text('objectClass').some((name) => name.toLowerCase() === NO_PERSON);
-  return classesOf('person', entry).length > 0 && !isComputer ? 'person' : null;
+  return classesOf('person', entry).length > 0 && !classNames(entry).has(NO_PERSON) ? 'person' : null;
+}
+
+function classNames(entry: Entry): ReadonlySet<string> {
+  return new Set(entry.text('objectClass').map((name) => name.toLowerCase()));
 }
 
 /** The object classes of a kind that an entry has. */
 function classesOf(kind: EntryKind, entry: Entry): string[] {
-  const classes = new Set(entry.text('objectClass').map((name) => name.toLowerCase()));
-  return CLASSES[kind].filter((name) => classes.has(name.toLowerCase()));
+  const names = classNames(entry);
+  return CLASSES[kind].filter((name) => names.has(name.toLowerCase()));
 }
 
 /** A short filter by object classes that selects all entries. */
 export function filterOf(kind: EntryKind, entries: readonly Entry[]): string {
   const needed = new Set<string>();
   for (const entry of entries) {
-    const [first, ...others] = classesOf(kind, entry);
-    if (first !== undefined && ![first, ...others].some((name) => needed.has(name))) needed.add(first);
+    const classes = classesOf(kind, entry);
+    if (!classes.some((name) => needed.has(name))) for (const name of classes.slice(0, 1)) needed.add(name);
   }
   const filter = anyOf([...needed]);
   const hasComputers = entries.some((entry) => entry.bytes('sAMAccountType').length > 0);
@@ -89,17 +83,18 @@ const FEW_ENTRIES = 5;
 
 /** Whether a text is the DN of an entry below the base DN. */
 export function isDnBelow(text: string, baseDn: string): boolean {
-  if (!text.includes('=')) return false;
-  try {
-    return parseDn(text).length > parseDn(baseDn).length && isBelow(text, baseDn);
-  } catch (error) {
-    if (error instanceof InvalidDnError) return false;
-    throw error;
-  }
+  if (!text.includes('=') || tryNormalizeDn(text) === null) return false;
+  return parseDn(text).length > parseDn(baseDn).length && isBelow(text, baseDn);
 }
 
-/** Entries of each kind by the container below the base DN, which is relative to it. Empty: directly below the base DN. */
-type Places = Readonly<Record<EntryKind, Map<string, Entry[]>>>;
+/** What was read so far. */
+interface Seen {
+  /** Entries of each kind by the container below the base DN, which is relative to it. Empty: directly below the base DN. */
+  readonly places: Readonly<Record<EntryKind, Map<string, Entry[]>>>;
+  /** How the directory spells the names of attributes, by name in lower case. */
+  readonly names: Map<string, string>;
+  readonly progress: Progress;
+}
 
 /**
  * Reads a part of the entries of a directory.
@@ -108,13 +103,13 @@ type Places = Readonly<Record<EntryKind, Map<string, Entry[]>>>;
 export async function readEvidence(
   { source, baseDn }: Pick<DirectoryConfig, 'source' | 'baseDn'>,
   progress: Progress,
-): Promise<Evidence> {
-  const places: Places = { person: new Map(), group: new Map() };
-  const names = new Map<string, string>();
-  const server =
-    source.kind === 'file'
-      ? await readFile(source.file, baseDn, progress, places, names)
-      : await readServer(source, baseDn, progress, places, names);
+) {
+  const seen: Seen = { places: { person: new Map(), group: new Map() }, names: new Map(), progress };
+  const { places, names } = seen;
+  /** The kind, or `file`. */
+  const server = await (source.kind === 'file'
+    ? readFile(source.file, baseDn, seen)
+    : readServer(source, baseDn, seen));
   const direct = KINDS.flatMap((kind) => places[kind].get('') ?? []).map(({ dn }) => keyOfDn(dn));
   const sampleOf = (kind: EntryKind): Sample => {
     const found = [...places[kind]];
@@ -128,13 +123,7 @@ export async function readEvidence(
   return { server, baseDn, names, users: sampleOf('person'), groups: sampleOf('group') };
 }
 
-async function readFile(
-  file: string,
-  baseDn: string,
-  progress: Progress,
-  places: Places,
-  names: Map<string, string>,
-): Promise<string> {
+async function readFile(file: string, baseDn: string, { places, names, progress }: Seen): Promise<string> {
   let count = 0;
   for await (const entry of readLdif(withNames(createReadStream(file) as AsyncIterable<Buffer>, names))) {
     progress(++count);
@@ -180,9 +169,7 @@ const COPIES = 'cn=compat';
 async function readServer(
   source: LdapSourceConfig,
   baseDn: string,
-  progress: Progress,
-  places: Places,
-  names: Map<string, string>,
+  { places, names, progress }: Seen,
 ): Promise<string> {
   const signal = new AbortController().signal;
   const connection = await connect(source, signal);
@@ -222,12 +209,7 @@ async function readServer(
   }
 }
 
-/** Results of a search that end it early: what was read before is a sufficient part. */
-const LIMITS: readonly number[] = [
-  ...[ResultCode.sizeLimitExceeded, ResultCode.timeLimitExceeded, ResultCode.adminLimitExceeded],
-  ...[ResultCode.noSuchObject, ResultCode.insufficientAccessRights],
-];
-
+/** What was read before a limit, or of an entry that the account may not read, is a sufficient part. */
 async function readSome(
   connection: LdapConnection,
   request: SearchRequest,
@@ -242,16 +224,15 @@ async function readSome(
       if (entries.length >= most) break;
     }
   } catch (error) {
-    if (!(error instanceof LdapResultError) || !LIMITS.includes(error.code)) throw error;
+    if (!(error instanceof LdapResultError)) throw error;
   }
   return entries;
 }
 
-/** A part of the values of an attribute is sufficient. */
-function withoutRanges(entry: Entry): Entry {
-  if (!hasRanges(entry)) return entry;
-  const values = [...entry.attributes].map(
-    ([key, each]) => [parseRange(key)?.attribute ?? key, each] as const,
+/** Of a large group, Active Directory returns a part of the members, which is sufficient. */
+function withoutRanges({ dn, attributes }: Entry): Entry {
+  return new Entry(
+    dn,
+    [...attributes].map(([key, values]) => [key.replace(/;range=[^;]*/, ''), values]),
   );
-  return new Entry(entry.dn, values);
 }

@@ -11,11 +11,10 @@ import {
 import { DEFAULT_PRESET, PRESET_NAMES } from '../../config/model/presets/presets.js';
 import { isReserved } from '../../config/model/read-model.js';
 import type { DirectoryConfig } from '../../config/settings/directory.js';
-import { LdapError } from '../../ldap/client/ldap-error.js';
-import { decodeUtf8 } from '../../ldap/entry.js';
-import { LdifError } from '../../ldap/ldif/ldif.js';
+import { decodeUtf8, type Entry } from '../../ldap/entry.js';
 import { keyOfDn } from '../../ldap/naming/identifiers.js';
 import { Misfit, parseValue } from '../../mirror/map/entry-reader.js';
+import { isOfDirectory } from '../../mirror/synchronizer.js';
 import { type Evidence, filterOf, isDnBelow, type Progress, readEvidence } from './evidence.js';
 
 type Kind = 'users' | 'groups';
@@ -26,18 +25,7 @@ const MOST_FIELDS = 100;
 const MOST_VALUES = 1000;
 const LONGEST = 10_000;
 
-/** An attribute of the sampled entries. */
-interface Found {
-  /** See attributeKey. */
-  readonly key: string;
-  /** The name as the directory spells it, or the key. */
-  readonly name: string;
-  /** The number of entries that have the attribute. */
-  readonly count: number;
-  /** The values without surrounding white space, a bounded number of them. Null: some are not text. */
-  readonly values: readonly string[] | null;
-  readonly isMultiple: boolean;
-}
+type Found = ReturnType<typeof summarize>;
 
 /**
  * Reads a part of a directory, without its model, and proposes a model file.
@@ -45,16 +33,13 @@ interface Found {
  */
 export async function suggestFor(directory: DirectoryConfig, progress: Progress): Promise<string> {
   const evidence = await readEvidence(directory, progress).catch((error: unknown) => {
-    if (error instanceof LdapError || error instanceof LdifError)
+    if (isOfDirectory(error))
       throw new ServiceError('SERVICE_UNAVAILABLE', `The directory cannot be read: ${error.message}`);
     throw error;
   });
   if (evidence.users.entries.length + evidence.groups.entries.length > 0) return suggestModel(evidence);
-  const reason = 'Check DIRECTORY_BASE_DN and the rights of the account';
-  throw new ServiceError(
-    'NOT_FOUND',
-    `There are no users and no groups below ${directory.baseDn}. ${reason}`,
-  );
+  const cause = 'check DIRECTORY_BASE_DN and the rights of the account';
+  throw new ServiceError('NOT_FOUND', `There are no users and no groups below ${directory.baseDn}: ${cause}`);
 }
 
 /** Proposes a model file for a directory (pure). It contains names of attributes, and no value of an entry. */
@@ -93,26 +78,33 @@ export function suggestModel(evidence: Evidence): string {
   return document.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
-/** Counts the attributes of entries, in the order of their keys. */
+/** The attributes of entries by attributeKey, in this order. */
 function countAttributes({ names, ...evidence }: Evidence, kind: Kind): ReadonlyMap<string, Found> {
   const { entries } = evidence[kind];
   const keys = new Set(entries.flatMap((entry) => [...entry.attributes.keys()]));
-  return new Map(
-    [...keys].sort().map((key) => {
-      const having = entries.map((entry) => entry.bytes(key)).filter(({ length }) => length > 0);
-      const [type = key, ...options] = key.split(';');
-      const name = [names.get(type) ?? type, ...options].join(';');
-      const isMultiple = having.some(({ length }) => length > 1);
-      return [key, { key, name, count: having.length, values: textsOf(having.flat()), isMultiple }];
-    }),
-  );
+  return new Map([...keys].sort().map((key) => [key, summarize(key, entries, names)]));
+}
+
+function summarize(key: string, entries: readonly Entry[], names: Evidence['names']) {
+  const having = entries.map((entry) => entry.bytes(key)).filter(({ length }) => length > 0);
+  const [type = key, ...options] = key.split(';');
+  return {
+    key,
+    /** As the directory spells it, or the key. */
+    name: [names.get(type) ?? type, ...options].join(';'),
+    /** The number of entries that have the attribute. */
+    count: having.length,
+    /** Without surrounding white space, a bounded number of them. Null: some are not text. */
+    values: textsOf(having.flat()),
+    isMultiple: having.some(({ length }) => length > 1),
+  };
 }
 
 function textsOf(values: readonly Buffer[]): string[] | null {
-  const texts = values.slice(0, MOST_VALUES).map((bytes) => decodeUtf8(bytes));
-  if (texts.some((text) => text === null || text.length > LONGEST || /[^\P{Cc}\t\r\n]/u.test(text)))
-    return null;
-  return texts.map((text) => text?.trim() ?? '').filter((text) => text !== '');
+  const texts = values.slice(0, MOST_VALUES).map((bytes) => decodeUtf8(bytes)?.trim() ?? null);
+  const isText = (text: string | null): text is string =>
+    text !== null && text.length <= LONGEST && !/[^\P{Cc}\t\r\n]/u.test(text);
+  return texts.every(isText) ? texts.filter((text) => text !== '') : null;
 }
 
 /** What guesses share. */
