@@ -193,9 +193,6 @@ export function logShutdown(signal: string): void {
   });
 }
 
-const GROUP_QUERY =
-  '{ group(group: {id: "chess-club"}) { name members(first: 3) { totalCount nodes { user { name } role { value } } } } }';
-
 /** @param isShown whether the token may be printed: logs of programs are kept, and read by others */
 export function describeStart(config: Config, demoToken: string | null, isShown = true): string {
   const { baseUrl, auth, database, directory, explorer } = config;
@@ -218,14 +215,6 @@ export function describeStart(config: Config, demoToken: string | null, isShown 
   lines.push(`  Clients    ${clients.join(', ')}`);
   if (demoToken === null) lines.push('  Accounts   ./directory service-account create --help');
   else if (!isShown) lines.push('  Service account «demo»: only a log with LOG_FORMAT=text shows its token');
-  else {
-    lines.push(`  Service account «demo», token ${demoToken}`);
-    if (config.trustedDocuments?.isEnforced !== true)
-      lines.push(
-        'Try:',
-        `  curl -s ${baseUrl}/graphql/v1 -H 'Authorization: Basic ${demoToken}' -H 'Content-Type: application/json' \\`,
-        `    -d '${JSON.stringify({ query: GROUP_QUERY })}'`,
-      );
-  }
+  else lines.push(`  Service account «demo», token ${demoToken}`);
   return lines.join('\n');
 }
