@@ -16,41 +16,31 @@ import { completeChallenge, REALM } from './challenges.js';
 /** The codes of rejections. The first two exist only for signed URLs. */
 export type RejectionCode = 'SIGNATURE_INVALID' | 'URL_EXPIRED' | ErrorCode;
 
-/** Why a request is rejected as a whole, before it is written in the form of its path. */
-export interface Rejection {
-  readonly status: number;
-  readonly code: RejectionCode;
-  /** For the client. It never repeats a part of the request, because a URL may contain a signature. */
-  readonly message: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly details: ErrorDetails;
-}
-
 export type RejectedRequest = Pick<FastifyRequest, 'url' | 'routeOptions' | 'raw' | 'rateLimits'>;
 
 /** How rejections below some paths are written. */
 export interface RejectionForm {
   matches(request: RejectedRequest): boolean;
   write(
-    rejection: Rejection,
+    rejection: RejectionError,
     requestId: string,
     request: RejectedRequest,
   ): { type: string; headers: Readonly<Record<string, string>>; body: string };
 }
 
-/** An error whose status or headers do not follow from its code. */
-export class RejectionError extends Error implements Rejection {
-  readonly details = {};
-
+/**
+ * Why a request is rejected as a whole, before it is written in the form of its path. The message never repeats a part of the request,
+ * because a URL may contain a signature.
+ */
+export class RejectionError extends Error {
   constructor(
     readonly status: number,
     readonly code: RejectionCode,
     message: string,
     readonly headers: Readonly<Record<string, string>> = {},
-    options?: ErrorOptions,
+    readonly details: ErrorDetails = {},
   ) {
-    super(message, options);
-    this.name = 'RejectionError';
+    super(message);
   }
 }
 
@@ -82,20 +72,19 @@ const FASTIFY_ERRORS: Record<number, [RejectionCode, string]> = {
 };
 
 /** The rejection that an error means. Every error that is not meant for clients becomes the same one. */
-export function toRejection(error: unknown): Rejection {
+export function toRejection(error: unknown): RejectionError {
   if (error instanceof RejectionError) return error;
   const known = asServiceError(error);
   if (known !== null) return rejectionOf(known, error instanceof HttpException ? error.getStatus() : null);
-  const { statusCode: status = 0 } = error as { statusCode?: number };
-  const [code, message] = FASTIFY_ERRORS[status] ?? [];
-  return code === undefined || message === undefined
-    ? rejectionOf(
-        new ServiceError('INTERNAL_SERVER_ERROR', 'The request failed: report its id to the operators'),
-      )
-    : { status, code, message, headers: {}, details: {} };
+  const { statusCode = 0 } = error as { statusCode?: number };
+  const expected = FASTIFY_ERRORS[statusCode];
+  if (expected !== undefined) return new RejectionError(statusCode, ...expected);
+  return rejectionOf(
+    new ServiceError('INTERNAL_SERVER_ERROR', 'The request failed: report its id to the operators'),
+  );
 }
 
-function rejectionOf({ code, message, details }: ServiceError, given: number | null = null): Rejection {
+function rejectionOf({ code, message, details }: ServiceError, given: number | null = null): RejectionError {
   const status = given ?? STATUS[code] ?? 400;
   const headers: Record<string, string> = {};
   const { challenge, requiredScopes, retryAfter } = details;
@@ -106,7 +95,7 @@ function rejectionOf({ code, message, details }: ServiceError, given: number | n
   }
   const seconds = retryAfter ?? (status === 503 ? 1 : null);
   if (seconds !== null) headers['retry-after'] = String(Math.max(1, Math.ceil(seconds)));
-  return { status, code, message, headers, details };
+  return new RejectionError(status, code, message, headers, details);
 }
 
 export class RejectionWriter {

@@ -9,14 +9,14 @@ import {
   ServiceError,
   asServiceError,
 } from '../../common/errors.js';
-import { type Rejection, toRejection, type RejectionForm } from '../../http/rejection.js';
+import { type RejectionError, toRejection, type RejectionForm } from '../../http/rejection.js';
 import { rateLimitHeaders } from '../rate-limit/rate-limiter.js';
 import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
 import { LONGEST_PARSED_FIELD } from '../../http/headers.js';
 
 /** The HTTP rejection if the database could not be reached or timed out; otherwise null. */
-export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Rejection | null {
+export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): RejectionError | null {
   const code = errors
     .map(({ extensions }) => extensions?.['code'])
     .find((each) => each === 'SERVICE_UNAVAILABLE' || each === 'TIMEOUT');
@@ -107,7 +107,7 @@ export function responseType(raw: Pick<IncomingMessage, 'headers'>): string | un
   return new Negotiator(raw).mediaType([...RESPONSE_TYPES]);
 }
 
-function writeErrors({ code, message, details }: Rejection, requestId: string): string {
+function writeErrors({ code, message, details }: RejectionError, requestId: string): string {
   countError(code as ErrorCode);
   const extensions = { ...extensionsOf(code as ErrorCode, details), requestId };
   return JSON.stringify({ errors: [{ message, extensions }] });
