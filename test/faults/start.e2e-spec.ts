@@ -49,7 +49,6 @@ describe('the service, started on the sample', () => {
       `Health     ${url}/_health  ${url}/_readiness`,
       /Directory {2}\S+sample\/directory.ldif/,
       `Database   PostgreSQL in ${directory}`,
-      'Clients    demo-basic / demo-basic-secret, demo-post / demo-post-secret, demo-app (public)',
     ]) {
       expect(first.stdout).toMatch(line);
     }
