@@ -92,7 +92,7 @@ export async function createApp(config: Config, opensLater = false): Promise<Nes
   const options = { logger: NestLog.of(config), abortOnError: false };
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, options);
   // The first steps of all requests. OpenTelemetry takes a quarter of a second to load.
-  app.get(RequestWatch).register(adapter);
+  app.get(RequestWatch).register(adapter.getInstance());
   if (config.monitoring.traces !== null)
     (await import('./monitoring/tracing.js')).startTracing(config, adapter.getInstance());
   app.useGlobalFilters(new RethrowFilter());

@@ -9,14 +9,6 @@ import { endOnFaults, explain, notify, readUsableConfig } from './process.js';
 // times, and a process under load then holds 150 MB without need. The cost of a request did not change measurably.
 setFlagsFromString('--heap-growing-percent=45');
 endOnFaults();
-// A shell and npm take the process for interrupted only if the signal itself ends it. They see 130, and npm reports no error.
-if (cluster.isPrimary)
-  process.once('SIGINT', () =>
-    process.once('exit', () => {
-      process.removeAllListeners('SIGINT');
-      process.kill(process.pid, 'SIGINT');
-    }),
-  );
 try {
   const config = cluster.isWorker ? await receiveConfig() : readUsableConfig();
   // The rest takes a second to load: a mistake in the settings is reported before.

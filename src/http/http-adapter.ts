@@ -15,13 +15,7 @@ import type {
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { corsHeaders, preflightHeaders, securityHeaders } from './headers.js';
-import {
-  chooseRequestId,
-  findHeadProblem,
-  MAX_HEAD_BYTES,
-  type UnparsedRejection,
-  UnparsedRequests,
-} from './malformed-requests.js';
+import { chooseRequestId, findHeadProblem } from './malformed-requests.js';
 import { type RejectionForm, RejectionWriter } from './rejection.js';
 
 /** The interval in which requests are looked for that have not arrived in time, and clients that do not read. */
@@ -42,67 +36,50 @@ const DRAIN_TIMEOUT_MS = 10_000;
 
 /** Fastify with the limits, the headers and the rejections of this service. */
 export class HttpAdapter extends FastifyAdapter {
-  /** Called for each rejection of bytes that could not be parsed as a request. */
-  onUnparsed: ((rejection: UnparsedRejection) => void) | null = null;
   /** The only routes that are answered while the database is not open yet. Null: all of them. */
   onlyRoutes: ReadonlySet<string> | null = null;
   private readonly headers: Record<string, string>;
+  private readonly origins: readonly string[];
   /** Aborted when the port is closed: responses that have no end of their own end now. */
   readonly drained = new AbortController();
   /** Requests that wait until the port is closed; null if none has to. */
   private held: (() => void)[] | null = null;
 
-  /** @param forms how rejections are written below some paths; the first is also for bytes that are not a request */
+  /** @param forms how rejections are written below some paths */
   constructor(config: Config, forms: readonly RejectionForm[] = []) {
-    const headers = securityHeaders(config);
-    const rejections = new RejectionWriter(forms, config);
-    const unparsed = new UnparsedRequests(headers, rejections, (rejection) => {
-      this.onUnparsed?.(rejection);
-    });
-    const { corsOrigins } = config;
+    const rejections = new RejectionWriter(forms, config.baseUrl);
     // Such an error occurs before all hooks.
     const rejectUrl = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-      const given = { ...headers, ...corsHeaders(corsOrigins, request.raw), 'x-request-id': request.id };
-      void rejections.send(error, request, reply.headers(given));
-      this.onUnparsed?.({ id: request.id, status: reply.statusCode });
+      void rejections.send(error, request, this.begin(request, reply));
     };
-    super(optionsOf(config, rejectUrl, unparsed));
-    this.headers = headers;
+    super({ ...optionsOf(config), frameworkErrors: rejectUrl });
+    this.headers = securityHeaders(config);
+    this.origins = config.corsOrigins;
     const fastify = this.getInstance<FastifyInstance>();
-    this.prepareServer(fastify, config, unparsed);
-    this.registerSteps(fastify, corsOrigins);
+    prepareServer(fastify.server, config);
+    this.registerSteps(fastify);
     fastify.setNotFoundHandler((request, reply) => rejections.send(new NotFoundRouteError(), request, reply));
     // Before there are routes, because a route keeps the handler that was set when it was made.
     fastify.setErrorHandler(rejections.send);
     readJsonOnly(fastify);
   }
 
-  private prepareServer({ server }: FastifyInstance, { limits }: Config, unparsed: UnparsedRequests): void {
-    // Node would ignore all header fields after the first two thousand. Their size is limited.
-    server.maxHeadersCount = 0;
-    server.maxConnections = limits.connections;
-    closeSlowReaders(server, limits.requestSeconds * 1000 * RESPONSE_TIMEOUT_FACTOR);
-    // Node would reject it in a form of its own.
-    server.on('checkExpectation', (request, response) => {
-      server.emit('request', request, response);
-    });
-    server.prependListener('request', (_request, response) => {
-      unparsed.begin(response);
-    });
+  private begin(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    void reply.headers(this.headers).header('x-request-id', request.id);
+    return reply.headers(corsHeaders(this.origins, request.raw));
   }
 
   /** The steps of every request of Fastify, on every path. */
-  private registerSteps(fastify: FastifyInstance, origins: readonly string[]): void {
+  private registerSteps(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, reply, done) => {
-      void reply.headers(this.headers).header('x-request-id', request.id);
-      void reply.headers(corsHeaders(origins, request.raw));
+      this.begin(request, reply);
       const problem = findHeadProblem(request.raw);
       if (problem !== null) {
         void reply.header('connection', 'close');
         done(problem);
         return;
       }
-      const preflight = preflightHeaders(origins, request.raw);
+      const preflight = preflightHeaders(this.origins, request.raw);
       if (preflight !== null) void reply.code(204).headers(preflight).send();
       else if (this.onlyRoutes?.has(request.routeOptions.url ?? '') === false)
         done(new ServiceUnavailableError('The database cannot be reached at the moment'));
@@ -185,18 +162,17 @@ export class GracefulShutdown implements BeforeApplicationShutdown {
   }
 }
 
-function optionsOf(
-  { limits, trustedProxies, basePath }: Config,
-  rejectUrl: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void,
-  unparsed: UnparsedRequests,
-): FastifyHttpOptions<RawServerDefault> {
+function optionsOf({ limits, trustedProxies, basePath }: Config): FastifyHttpOptions<RawServerDefault> {
   const timeout = limits.requestSeconds * 1000;
   return {
     bodyLimit: limits.bodyBytes,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     requestTimeout: timeout,
     http: {
-      maxHeaderSize: MAX_HEAD_BYTES,
+      // The limits of the endpoint are lower and have better messages.
+      maxHeaderSize: 65_536,
+      // Otherwise Node keeps the first of several fields, and a proxy in front may keep the other one.
+      joinDuplicateHeaders: true,
       // Checked by findHeadProblem and the endpoint, which reject it in the form of the path.
       requireHostHeader: false,
       headersTimeout: timeout,
@@ -208,11 +184,16 @@ function optionsOf(
     routerOptions: { maxParamLength: 1024 },
     // Requests on open connections are answered during the shutdown.
     return503OnClosing: false,
-    clientErrorHandler: (error: Error & { code?: string }, socket: Socket) => {
-      unparsed.reject(error, socket);
-    },
-    frameworkErrors: rejectUrl,
   };
+}
+
+function prepareServer(server: Server, { limits }: Config): void {
+  // Node would ignore all header fields after the first two thousand. Their size is limited.
+  server.maxHeadersCount = 0;
+  server.maxConnections = limits.connections;
+  closeSlowReaders(server, limits.requestSeconds * 1000 * RESPONSE_TIMEOUT_FACTOR);
+  // Node answers what it does not read to its end only where no response has begun, and Fastify in any case.
+  server.removeAllListeners('clientError');
 }
 
 class NotFoundRouteError extends Error {
@@ -224,19 +205,18 @@ class NotFoundRouteError extends Error {
  * requests only. `timeoutMs`: how long bytes of responses may wait without a pause.
  */
 function closeSlowReaders(server: Server, timeoutMs: number): void {
-  const connections = new Set<Socket>();
-  /** Since when bytes wait, in milliseconds of `performance.now()`. */
-  const waiting = new WeakMap<Socket, number>();
+  /** The connections, and since when bytes wait, in milliseconds of `performance.now()`. Null: none waits. */
+  const connections = new Map<Socket, number | null>();
   server.on('connection', (socket: Socket) => {
-    connections.add(socket);
+    connections.set(socket, null);
     socket.once('close', () => connections.delete(socket));
   });
   const timer = setInterval(() => {
     const now = performance.now();
-    for (const socket of connections) {
-      if (socket.writableLength === 0) waiting.delete(socket);
-      else if (!waiting.has(socket)) waiting.set(socket, now);
-      else if (now - (waiting.get(socket) ?? now) > timeoutMs) socket.destroy();
+    for (const [socket, before] of connections) {
+      const since = socket.writableLength === 0 ? null : (before ?? now);
+      connections.set(socket, since);
+      if (since !== null && now - since > timeoutMs) socket.destroy();
     }
   }, LATE_CHECK_INTERVAL_MS).unref();
   server.once('close', () => {

@@ -11,55 +11,36 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, type ErrorDetails, ServiceError, asServiceError } from '../common/errors.js';
-import type { Config } from '../config/config.js';
 import { completeChallenge, REALM } from './challenges.js';
 
 /** The codes of rejections. The first two exist only for signed URLs. */
 export type RejectionCode = 'SIGNATURE_INVALID' | 'URL_EXPIRED' | ErrorCode;
 
-/** Why a request is rejected as a whole, before it is written in the form of its path. */
-export interface Rejection {
-  readonly status: number;
-  readonly code: RejectionCode;
-  /** For the client. It never repeats a part of the request, because a URL may contain a signature. */
-  readonly message: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly details: ErrorDetails;
-}
-
 export type RejectedRequest = Pick<FastifyRequest, 'url' | 'routeOptions' | 'raw' | 'rateLimits'>;
-
-interface WrittenRejection {
-  readonly status: number;
-  readonly type: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
 
 /** How rejections below some paths are written. */
 export interface RejectionForm {
   matches(request: RejectedRequest): boolean;
-  /** @param request null for bytes that could not be parsed as a request */
   write(
-    rejection: Rejection,
+    rejection: RejectionError,
     requestId: string,
-    request: RejectedRequest | null,
-  ): Omit<WrittenRejection, 'status'>;
+    request: RejectedRequest,
+  ): { type: string; headers: Readonly<Record<string, string>>; body: string };
 }
 
-/** An error whose status or headers do not follow from its code. */
-export class RejectionError extends Error implements Rejection {
-  readonly details = {};
-
+/**
+ * Why a request is rejected as a whole, before it is written in the form of its path. The message never repeats a part of the request,
+ * because a URL may contain a signature.
+ */
+export class RejectionError extends Error {
   constructor(
     readonly status: number,
     readonly code: RejectionCode,
     message: string,
     readonly headers: Readonly<Record<string, string>> = {},
-    options?: ErrorOptions,
+    readonly details: ErrorDetails = {},
   ) {
-    super(message, options);
-    this.name = 'RejectionError';
+    super(message);
   }
 }
 
@@ -85,26 +66,25 @@ const STATUS: Partial<Record<RejectionCode, number>> = {
 const FASTIFY_ERRORS: Record<number, [RejectionCode, string]> = {
   400: ['BAD_REQUEST', 'The request is malformed'],
   404: ['NOT_FOUND', 'No resource exists at this path'],
-  413: ['PAYLOAD_TOO_LARGE', 'The body is too large'],
+  413: ['PAYLOAD_TOO_LARGE', 'The body has more bytes than LIMIT_BODY_BYTES'],
   414: ['PAYLOAD_TOO_LARGE', 'The URL is too long'],
   415: ['UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON: Content-Type: application/json'],
 };
 
 /** The rejection that an error means. Every error that is not meant for clients becomes the same one. */
-export function toRejection(error: unknown): Rejection {
+export function toRejection(error: unknown): RejectionError {
   if (error instanceof RejectionError) return error;
   const known = asServiceError(error);
   if (known !== null) return rejectionOf(known, error instanceof HttpException ? error.getStatus() : null);
-  const { statusCode: status = 0 } = error as { statusCode?: number };
-  const [code, message] = FASTIFY_ERRORS[status] ?? [];
-  return code === undefined || message === undefined
-    ? rejectionOf(
-        new ServiceError('INTERNAL_SERVER_ERROR', 'The request failed: report its id to the operators'),
-      )
-    : { status, code, message, headers: {}, details: {} };
+  const { statusCode = 0 } = error as { statusCode?: number };
+  const expected = FASTIFY_ERRORS[statusCode];
+  if (expected !== undefined) return new RejectionError(statusCode, ...expected);
+  return rejectionOf(
+    new ServiceError('INTERNAL_SERVER_ERROR', 'The request failed: report its id to the operators'),
+  );
 }
 
-function rejectionOf({ code, message, details }: ServiceError, given: number | null = null): Rejection {
+function rejectionOf({ code, message, details }: ServiceError, given: number | null = null): RejectionError {
   const status = given ?? STATUS[code] ?? 400;
   const headers: Record<string, string> = {};
   const { challenge, requiredScopes, retryAfter } = details;
@@ -115,43 +95,30 @@ function rejectionOf({ code, message, details }: ServiceError, given: number | n
   }
   const seconds = retryAfter ?? (status === 503 ? 1 : null);
   if (seconds !== null) headers['retry-after'] = String(Math.max(1, Math.ceil(seconds)));
-  return { status, code, message, headers, details };
+  return new RejectionError(status, code, message, headers, details);
 }
 
 export class RejectionWriter {
   private readonly logger = new Logger('Http');
 
-  /** The first form that matches is used; for bytes that are not a request, the very first. */
+  /** @param forms the first one that matches is used */
   constructor(
     private readonly forms: readonly RejectionForm[],
-    private readonly config: Pick<Config, 'baseUrl' | 'limits'>,
+    private readonly baseUrl: string,
   ) {}
 
-  write(error: unknown, requestId: string, request: RejectedRequest | null): WrittenRejection {
-    const rejection = this.withLimit(error, toRejection(error));
-    const { status } = rejection;
-    if (status === 500) {
-      const reason = error instanceof Error ? (error.stack ?? error.message) : 'no error object';
-      this.logger.error(`Request ${requestId} failed`, reason);
-    }
-    const form = this.forms.find((each) => request === null || each.matches(request)) ?? PROBLEM_FORM;
-    const { type, headers, body } = form.write(rejection, requestId, request);
-    const route = request?.routeOptions.url ?? '';
-    const own = completeChallenge(rejection.headers, this.config.baseUrl, route);
-    return { status, type, headers: { ...own, ...headers, 'cache-control': 'no-store' }, body };
-  }
-
-  /** Fastify does not say how large a body may be. */
-  private withLimit(error: unknown, rejection: Rejection): Rejection {
-    if ((error as { code?: unknown } | null)?.code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return rejection;
-    const { bodyBytes } = this.config.limits;
-    return { ...rejection, message: `${rejection.message}: at most ${bodyBytes} bytes are allowed` };
-  }
-
   readonly send = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const { status, headers, type, body } = this.write(error, request.id, request);
+    const rejection = toRejection(error);
+    if (rejection.status === 500) {
+      const reason = error instanceof Error ? (error.stack ?? error.message) : 'no error object';
+      this.logger.error(`Request ${request.id} failed`, reason);
+    }
+    const form = this.forms.find((each) => each.matches(request)) ?? PROBLEM_FORM;
+    const { type, headers, body } = form.write(rejection, request.id, request);
+    const own = completeChallenge(rejection.headers, this.baseUrl, request.routeOptions.url ?? '');
+    void reply.code(rejection.status).headers({ ...own, ...headers, 'cache-control': 'no-store' });
     // As bytes: Fastify adds a charset to text, which the media type of problems does not have.
-    return reply.code(status).headers(headers).type(type).send(Buffer.from(body));
+    return reply.type(type).send(Buffer.from(body));
   };
 }
 

@@ -69,42 +69,37 @@ export function networkOf(address: string | undefined): string {
 }
 
 /** A process asks the first one for an amount, and for an extra amount that it keeps for its next requests. */
-interface Question extends Terms {
-  readonly limits: number;
-  readonly subject: string;
-  readonly wanted: number;
-  readonly extra: number;
+interface Message {
+  readonly take?: Terms & { id: number; subject: string; wanted: number; extra: number };
+  /** With the milliseconds until the window ends: an instant of `performance.now()` means nothing in another process. */
+  readonly taken?: { id: number; isTaken: boolean; taken: number; extra: number; milliseconds: number };
 }
-/** An instant of `performance.now()` means nothing in another process. */
-type Answer = Pick<LimitResult, 'isTaken' | 'taken'> & {
-  limits: number;
-  extra: number;
-  milliseconds: number;
-};
 
 /** A process takes this part of a limit at once, because a message costs as much as a cached response. */
 const PARTS = 64;
 /** Milliseconds for an answer of the first process. */
 const TIMEOUT_MS = 1000;
 
-const isMessage = (message: unknown): message is { limits: number } =>
-  typeof message === 'object' && message !== null && 'limits' in message;
-
 /** Lets this process, the first one, count for all others. A reload may bring another amount for a limit, which is then counted from zero. */
 export function countForCluster(): void {
   const limits = new Map<string, Limit>();
-  cluster.on('message', (worker: Worker, message: unknown) => {
-    if (!isMessage(message)) return;
-    const { limits: number, name, amount, window, subject, wanted, extra } = message as Question;
+  cluster.on('message', (worker: Worker, { take }: Message) => {
+    if (take === undefined) return;
+    const { id, name, amount, window, subject, wanted, extra } = take;
     const key = `${name} ${amount} ${window}`;
     const limit = limits.get(key) ?? new Limit(name, amount, window);
     limits.set(key, limit);
     const both = limit.take(subject, wanted + extra);
     const { isTaken, taken, until } = both.isTaken ? both : limit.take(subject, wanted);
     const given = both.isTaken ? extra : 0;
-    const milliseconds = until - performance.now();
-    const answer: Answer = { limits: number, isTaken, taken: taken - given, extra: given, milliseconds };
-    if (worker.isConnected()) worker.send(answer);
+    const answer = {
+      id,
+      isTaken,
+      taken: taken - given,
+      extra: given,
+      milliseconds: until - performance.now(),
+    };
+    if (worker.isConnected()) worker.send({ taken: answer } satisfies Message);
   });
 }
 
@@ -119,8 +114,8 @@ class ClusterCounts {
   private asked = 0;
 
   constructor() {
-    process.on('message', (message: unknown) => {
-      if (isMessage(message)) this.answers.emit(String(message.limits), message);
+    process.on('message', ({ taken }: Message) => {
+      if (taken !== undefined) this.answers.emit(String(taken.id), taken);
     });
   }
 
@@ -133,11 +128,12 @@ class ClusterCounts {
       return { isTaken: true, taken: held.taken, until: held.until };
     }
     const { name, amount, window } = limit;
-    const question = { limits: ++this.asked, name, amount, window, subject, wanted };
-    const answered = once(this.answers, String(question.limits), { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const id = ++this.asked;
+    const answered = once(this.answers, String(id), { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const ahead = wanted === 0 ? 0 : Math.floor(amount / PARTS);
-    process.send?.({ ...question, extra: ahead } satisfies Question, undefined, undefined, () => undefined);
-    const [answer] = (await answered.catch(() => [])) as [Answer?];
+    const take = { id, name, amount, window, subject, wanted, extra: ahead };
+    process.send?.({ take } satisfies Message, undefined, undefined, () => undefined);
+    const [answer] = (await answered.catch(() => [])) as [Message['taken']?];
     // A first process that does not answer ends soon, and this one with it: until then it counts alone.
     if (answer === undefined) return limit.take(subject, wanted);
     const { isTaken, taken, extra, milliseconds } = answer;

@@ -50,7 +50,7 @@ const RECONNECT_INTERVAL_MS = 500;
 const PROBE = { name: 'probe', amount: 1_000_000, window: 1 };
 
 /**
- * Counts that all processes of an installation share, and texts, in Redis (docs/adr/0020). The first answer that is late or an
+ * Counts that all processes of an installation share, in Redis (docs/adr/0020). The first answer that is late or an
  * error closes the connection and rejects all requests on it. A new one is used once it has answered a probe.
  */
 export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
@@ -86,29 +86,9 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
 
   /** Like Limit.take(). Null while Redis is away; rejects if it goes away meanwhile. */
   take(limit: Terms, subject: string, amount: number): Promise<LimitResult> | null {
-    return this.ask((client) => this.takeFrom(client, limit, subject, amount));
-  }
-
-  /** A text that was kept; null if there is none, or if Redis does not return it: the account may lack the right. */
-  async findText(name: string): Promise<string | null> {
-    const find = (client: RedisClientType) => client.get(this.keyOf(name)).catch(() => null);
-    return (await this.ask(find)?.catch(() => null)) ?? null;
-  }
-
-  /** Keeps a text for all processes, if Redis accepts it. */
-  async keepText(name: string, text: string, seconds: number): Promise<void> {
-    const keep = (client: RedisClientType) => client.setEx(this.keyOf(name), seconds, text).catch(() => null);
-    await this.ask(keep)?.catch(() => null);
-  }
-
-  private keyOf(name: string): string {
-    return `${this.config.prefix}:${name}`;
-  }
-
-  private ask<Answer>(question: (client: RedisClientType) => Promise<Answer>): Promise<Answer> | null {
     const { client } = this;
     if (client === null) return null;
-    return inTime(ANSWER_MS, question(client)).catch((error: unknown) => {
+    return inTime(ANSWER_MS, this.takeFrom(client, limit, subject, amount)).catch((error: unknown) => {
       void this.lose(client, describe(error));
       throw error;
     });
@@ -120,13 +100,13 @@ export class SharedCounts implements OnModuleInit, OnApplicationShutdown {
     subject: string,
     amount: number,
   ): Promise<LimitResult> {
+    const { prefix } = this.config;
     // A hash, because others may read from Redis. Of its 22 characters no two subjects have the same.
-    const digest = hash('sha256', this.keyOf(`\n${subject}`), 'base64url').slice(0, 22);
+    const digest = hash('sha256', `${prefix}:\n${subject}`, 'base64url').slice(0, 22);
     const numbers = [amount, window * 1000, most].map(String);
-    const options = { keys: [this.keyOf(`${name}:${digest}`)], arguments: numbers };
-    const answer = (await client.eval(TAKE_SCRIPT, options)) as unknown;
-    const [fits, taken, left] = answer as [number, number, number];
-    return { isTaken: fits === 1, taken, until: performance.now() + left };
+    const options = { keys: [`${prefix}:${name}:${digest}`], arguments: numbers };
+    const [fits, taken, left] = (await client.eval(TAKE_SCRIPT, options)) as unknown as number[];
+    return { isTaken: fits === 1, taken: Number(taken), until: performance.now() + Number(left) };
   }
 
   /** Returns why Redis cannot be used, or null. The client never reconnects by itself, because it would repeat requests that were given up. */

@@ -45,9 +45,7 @@ const STANDARD_OUTPUT: LogStream = {
 
 /** @param stream default: standard output */
 export function createLog(config: LogConfig, stream = STANDARD_OUTPUT): pino.Logger {
-  const output = isTextLog(config)
-    ? { write: (line: string) => stream.write(textOfLine(JSON.parse(line) as Line)) }
-    : stream;
+  const output = isTextLog(config) ? { write: (line: string) => stream.write(textOfLine(line)) } : stream;
   return pino(
     {
       level: LEVELS[config.logLevel],
@@ -107,36 +105,18 @@ function openPipe(): number | null {
   }
 }
 
-/** A line of the log in the format of pino. */
-interface Line extends Readonly<Record<string, unknown>> {
-  readonly level: string;
-  readonly time: string;
-  readonly msg: string;
-  readonly context?: string;
-}
-
 /** Time, level, context, message, and the other members. */
-function textOfLine({ level, time, msg, context, ...fields }: Line): string {
+function textOfLine(line: string): string {
+  const { level = '', time = '', msg, context, ...fields } = JSON.parse(line) as Record<string, string>;
   const clock = new Date(time).toTimeString().slice(0, 8);
   const place = context === undefined ? '' : ` [${context}]`;
-  const details = Object.entries(fields).map(([field, value]) => ` ${field}=${String(value)}`);
+  const details = Object.entries(fields).map(([field, value]) => ` ${field}=${value}`);
   return `${clock} ${level.toUpperCase().padEnd(5)}${place} ${msg}${details.join('')}\n`;
 }
 
-/** Contexts of which messages appear only with `debug`. */
-const UNIMPORTANT: Partial<Record<LogLevel, readonly string[]>> = {
-  // Start-up messages of Nest are not relevant for an operator.
-  log: [
-    'NestFactory',
-    'InstanceLoader',
-    'RoutesResolver',
-    'RouterExplorer',
-    'NestApplication',
-    'GraphQLModule',
-  ],
-  // Nest reports a failed start before it throws. The caller reports it in one line instead.
-  error: ['ExceptionHandler', 'NestApplication', 'TypeOrmModule'],
-};
+/** What Nest says of a start appears only with `debug`. It reports a failed one before it throws, and the caller does in one line. */
+const OF_NEST =
+  /^(NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication|GraphQLModule|ExceptionHandler|TypeOrmModule)$/;
 
 /** Writes all messages of Nest and of the loggers of this service as lines of the log. */
 export class NestLog extends ConsoleLogger {
@@ -160,7 +140,7 @@ export class NestLog extends ConsoleLogger {
     _stream?: 'stdout' | 'stderr',
     stack?: unknown,
   ): void {
-    const isUnimportant = UNIMPORTANT[level]?.includes(context ?? '') === true;
+    const isUnimportant = level !== 'warn' && OF_NEST.test(context ?? '');
     const texts = [...messages, stack].map(textOf).filter((each) => each !== '');
     this.lines[isUnimportant ? 'debug' : LEVELS[level]]({ context }, texts.join('\n'));
   }

@@ -4,9 +4,8 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { GRAPHQL_PATH } from '../graphql/http/request-context.js';
-import type { HttpAdapter } from '../http/http-adapter.js';
 import { createLog } from './log.js';
-import { costOf, NONE, RequestMetrics, type WatchedRequest } from './metrics/request-metrics.js';
+import { costOf, NONE, RequestMetrics } from './metrics/request-metrics.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -17,20 +16,8 @@ declare module 'fastify' {
 
 /** The client closed the connection before the response. nginx logs this code too; no client receives it. */
 const CLIENT_CLOSED_REQUEST = 499;
-/** Properties of a request whose head could not be parsed. */
-const UNPARSED: Omit<WatchedRequest, 'id'> = {
-  method: 'unknown',
-  operation: null,
-  principal: null,
-  rateLimits: null,
-  statements: 0,
-};
 
-/**
- * Counts every request and logs a line for it when the whole response has been sent or the connection is
- * closed. The line names the kind of the principal and the operation, without its contents
- * (docs/operations.md).
- */
+/** Counts every request and logs a line for it when the whole response has been sent or the connection is closed (docs/operations.md). */
 @Injectable()
 export class RequestWatch {
   /** Null if requests are not logged. */
@@ -46,26 +33,19 @@ export class RequestWatch {
     this.isDetailed = log.isLevelEnabled('debug');
   }
 
-  /** Registers the last step of every request on the adapter. It is called once. */
-  register(adapter: HttpAdapter): void {
+  register(fastify: FastifyInstance): void {
     if (this.lines === null && this.metrics === null) return;
-    const fastify = adapter.getInstance<FastifyInstance>();
     fastify.addHook('onRequest', (request, reply, done) => {
       // After every response, and without one if the client is gone.
       reply.raw.on('close', () => {
         const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_CLOSED_REQUEST;
-        this.note(request, routeOf(request), status, reply.elapsedTime);
+        const route = routeOf(request);
+        const milliseconds = reply.elapsedTime;
+        this.metrics?.note(request, route, status, milliseconds);
+        this.lines?.info(lineOf(request, route, status, milliseconds, this.isDetailed), 'request');
       });
       done();
     });
-    adapter.onUnparsed = ({ id, status }) => {
-      this.note({ ...UNPARSED, id }, NONE, status, 0);
-    };
-  }
-
-  private note(request: WatchedRequest, route: string, status: number, milliseconds: number): void {
-    this.metrics?.note(request, route, status, milliseconds);
-    this.lines?.info(lineOf(request, route, status, milliseconds, this.isDetailed), 'request');
   }
 }
 
@@ -77,7 +57,7 @@ function routeOf(request: FastifyRequest): string {
 
 /** What the line of a request names (docs/operations.md). Pino omits what is undefined. */
 function lineOf(
-  request: WatchedRequest,
+  request: FastifyRequest,
   route: string,
   status: number,
   milliseconds: number,

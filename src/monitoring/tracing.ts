@@ -1,7 +1,5 @@
-import { Logger } from '@nestjs/common';
 import { api, NodeSDK, resources } from '@opentelemetry/sdk-node';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { Incident } from '../common/incident.js';
 import { readBuild } from '../config/build.js';
 import type { Config } from '../config/config.js';
 import { PROBE_ROUTES } from '../health/health.controller.js';
@@ -11,11 +9,10 @@ const { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = 
 
 /**
  * Records a span of each request until Fastify closes, except for probes. The SDK of OpenTelemetry reads its own environment variables
- * (exporter, endpoint, sampler).
+ * (exporter, endpoint, sampler, log level).
  */
 export function startTracing({ monitoring }: Config, fastify: FastifyInstance): void {
   const { version } = readBuild();
-  logProblemsOnce(new Logger('Tracing'));
   const sdk = new NodeSDK({
     ...(monitoring.traces === null ? {} : { serviceName: monitoring.traces.serviceName }),
     resource: resources.resourceFromAttributes({ 'service.version': version }),
@@ -38,22 +35,8 @@ export function startTracing({ monitoring }: Config, fastify: FastifyInstance): 
   fastify.addHook('onClose', async () => {
     await sdk.shutdown().catch(() => undefined);
     // The service may start again in this process.
-    for (const each of [trace, context, propagation, api.diag]) each.disable();
+    for (const each of [trace, context, propagation]) each.disable();
   });
-}
-
-/** Each problem once, because an unavailable collector fails for every batch. */
-function logProblemsOnce(logger: Logger): void {
-  const incident = new Incident(logger);
-  const report = (message: string) => {
-    const [line = ''] = /(?<="message":")[^"\\]*/.exec(message) ?? message.split('\n');
-    incident.note(`Traces: ${line}`);
-  };
-  const ignore = () => undefined;
-  api.diag.setLogger(
-    { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore },
-    { logLevel: api.DiagLogLevel.WARN, suppressOverrideMessage: true },
-  );
 }
 
 /** Below the span that the client names (W3C Trace Context). It has only the route of the URL, because the rest may contain any value. */

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { buildLdif } from '../support/builders/directory.js';
 import { dataOf, get, type HttpAnswer, post, refusalOf } from '../support/clients/http.js';
-import { TestRedis } from '../support/servers/redis.js';
 import { TestService } from '../support/servers/service.js';
 
 const LDIF = buildLdif([{ id: 'anna', name: 'Anna' }]);
@@ -93,53 +92,5 @@ describe('an automatic persisted query', () => {
     const query = large();
     await register(query);
     expect(dataOf(await sendBody(byHash(query)))).toEqual(ANNA);
-  });
-});
-
-describe('automatic persisted queries of two processes with Redis', () => {
-  let redis: TestRedis;
-  let services: TestService[];
-  let authorization: string;
-
-  beforeAll(async () => {
-    redis = await TestRedis.prepare();
-    await redis.start();
-    const environment = { REDIS_URL: redis.url };
-    const first = await TestService.start({ ldif: LDIF, environment });
-    const { database } = first.config;
-    const second = await TestService.start({ environment: { ...environment, DATABASE_URL: database.url } });
-    services = [first, second];
-    authorization = await first.serviceAccount('read');
-  });
-
-  afterAll(async () => {
-    for (const service of [...services].reverse()) await service.stop();
-    await redis.kill();
-  });
-
-  const sendTo = (index: number, body: object) => {
-    const service = services[index];
-    if (service === undefined) throw new Error('There is no such process');
-    return post(service, body, { authorization });
-  };
-
-  it('are known to both, for a day', async () => {
-    const query = newDocument();
-    await sendTo(0, { query, ...byHash(query) });
-    expect(dataOf(await sendTo(1, byHash(query)))).toEqual(ANNA);
-    const key = (await redis.keys()).find((name) => name.endsWith(`:document:${sha256Of(query)}`));
-    const left = Number((await redis.sendCommand('TTL', key ?? '')).replace(':', '').split('\n')[0]);
-    expect(left).toBeGreaterThan(86_000);
-    expect(left).toBeLessThanOrEqual(86_400);
-  });
-
-  it('are not taken from Redis if another text has the hash', async () => {
-    const [query, other] = [newDocument(), newDocument()];
-    await sendTo(0, { query, ...byHash(query) });
-    const prefix = (await redis.keys())
-      .find((name) => name.includes(':document:'))
-      ?.replace(/document:.*/, '');
-    await redis.sendCommand('SET', `${prefix}document:${sha256Of(other)}`, query);
-    expect(refusalOf(await sendTo(1, byHash(other)))).toEqual(UNKNOWN);
   });
 });

@@ -9,14 +9,14 @@ import {
   ServiceError,
   asServiceError,
 } from '../../common/errors.js';
-import { type Rejection, toRejection, type RejectionForm } from '../../http/rejection.js';
+import { type RejectionError, toRejection, type RejectionForm } from '../../http/rejection.js';
 import { rateLimitHeaders } from '../rate-limit/rate-limiter.js';
 import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
 import { LONGEST_PARSED_FIELD } from '../../http/headers.js';
 
 /** The HTTP rejection if the database could not be reached or timed out; otherwise null. */
-export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Rejection | null {
+export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): RejectionError | null {
   const code = errors
     .map(({ extensions }) => extensions?.['code'])
     .find((each) => each === 'SERVICE_UNAVAILABLE' || each === 'TIMEOUT');
@@ -93,8 +93,9 @@ const RESPONSE_TYPES = [
 export const GRAPHQL_REJECTIONS: RejectionForm = {
   matches: (request) => isEndpoint(request) || request.url.startsWith(`${GRAPHQL_PATH}/`),
   write: (rejection, requestId, request) => ({
-    type: rejectionType(request?.raw ?? null),
-    headers: rateLimitHeaders(request?.rateLimits ?? []) ?? {},
+    // The default if the client accepts neither.
+    type: responseType(request.raw) ?? RESPONSE_TYPES[0],
+    headers: rateLimitHeaders(request.rateLimits ?? []) ?? {},
     body: writeErrors(rejection, requestId),
   }),
 };
@@ -106,12 +107,7 @@ export function responseType(raw: Pick<IncomingMessage, 'headers'>): string | un
   return new Negotiator(raw).mediaType([...RESPONSE_TYPES]);
 }
 
-/** The media type of a rejection: the preferred one, or the default if the client accepts none. */
-function rejectionType(raw: Pick<IncomingMessage, 'headers'> | null): string {
-  return (raw === null ? undefined : responseType(raw)) ?? RESPONSE_TYPES[0];
-}
-
-function writeErrors({ code, message, details }: Rejection, requestId: string): string {
+function writeErrors({ code, message, details }: RejectionError, requestId: string): string {
   countError(code as ErrorCode);
   const extensions = { ...extensionsOf(code as ErrorCode, details), requestId };
   return JSON.stringify({ errors: [{ message, extensions }] });

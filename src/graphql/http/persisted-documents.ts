@@ -18,7 +18,6 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { CONFIG } from '../../config/config.module.js';
 import { Limit, Limits } from '../../limits/limits.js';
-import { SharedCounts } from '../../limits/shared-counts.js';
 import type { RequestContext, RequestParameters } from './request-context.js';
 
 /** Maximum length of a name that a client chooses: aliases are repeated in each object of a response, and in each path. */
@@ -142,9 +141,9 @@ const OVERHEAD_BYTES = 300;
 
 const bytesOf = (text: string) => 2 * text.length + OVERHEAD_BYTES;
 /** Apollo's key is a prefix and the SHA-256. */
-const nameOf = (key: string) => `document:${key.slice(-64)}`;
+const sha256Of = (key: string) => key.slice(-64);
 
-/** Apollo's cache of persisted queries by SHA-256: in the memory of the process, and for a day in Redis, if there is one. */
+/** Apollo's cache of persisted queries by SHA-256. */
 @Injectable()
 export class PersistedDocuments {
   private readonly texts = new LRUCache<string, string>({ maxSize: MAX_BYTES, sizeCalculation: bytesOf });
@@ -153,27 +152,19 @@ export class PersistedDocuments {
   constructor(
     private readonly trusted: TrustedDocuments,
     private readonly limits: Limits,
-    @Inject(SharedCounts) private readonly shared: SharedCounts | null,
   ) {}
 
-  async get(key: string): Promise<string | undefined> {
-    const known = this.texts.get(nameOf(key));
-    if (known !== undefined || this.shared === null) return known;
-    const text = await this.shared.findText(nameOf(key));
-    // Others may write to Redis.
-    if (text === null || nameOf(hash('sha256', text)) !== nameOf(key)) return undefined;
-    this.texts.set(nameOf(key), text);
-    return text;
+  get(key: string): Promise<string | undefined> {
+    return Promise.resolve(this.texts.get(sha256Of(key)));
   }
 
-  /** Also sends a known text to Redis: another process has not found it there, where its day has ended. */
-  async set(key: string, text: string): Promise<void> {
-    this.texts.set(nameOf(key), text);
-    await this.shared?.keepText(nameOf(key), text, DAY_SECONDS);
+  set(key: string, text: string): Promise<void> {
+    this.texts.set(sha256Of(key), text);
+    return Promise.resolve();
   }
 
   delete(key: string): Promise<boolean> {
-    return Promise.resolve(this.texts.delete(nameOf(key)));
+    return Promise.resolve(this.texts.delete(sha256Of(key)));
   }
 
   /**
@@ -187,7 +178,7 @@ export class PersistedDocuments {
     contextValue: { principal },
   }: GraphQLRequestContextDidResolveOperation<RequestContext>): Promise<void> {
     this.trusted.note(queryHash, source);
-    if (metrics.persistedQueryRegister !== true || this.texts.has(nameOf(queryHash))) return;
+    if (metrics.persistedQueryRegister !== true || this.texts.has(queryHash)) return;
     metrics.persistedQueryRegister =
       principal !== null &&
       (await this.limits.takeOne(this.limit, principal.countedAs, bytesOf(source))).isTaken;

@@ -23,7 +23,7 @@ export function shareMetrics(): void {
   const known = new Map<Worker, MetricFamilies>();
   const replies = new Map<Worker, () => void>();
   /** Counters and histograms of processes that have ended: sums must never decrease. */
-  let ended: MetricFamilies[] = [];
+  let ended: Promise<MetricFamilies> = Promise.resolve([]);
   let reading: Promise<string> | null = null;
 
   const read = async () => {
@@ -33,10 +33,7 @@ export function shareMetrics(): void {
     for (const worker of workers) send(worker, { metrics: 'ask' });
     await Promise.race([Promise.all(replied), tooLate]);
     reading = null;
-    const before = ended;
-    const sum = await aggregate(before).getMetricsAsJSON();
-    ended = [sum, ...ended.slice(before.length)];
-    return aggregate([...known.values(), ...ended]).metrics();
+    return aggregate([...known.values(), await ended]).metrics();
   };
   cluster.on('message', (worker, { metrics }: Message) => {
     if (metrics === 'ask') {
@@ -52,7 +49,8 @@ export function shareMetrics(): void {
   cluster.on('exit', (worker) => {
     const isCounted = ({ type, aggregator }: MetricFamilies[number]) =>
       ['counter', 'histogram'].includes(String(type)) && aggregator === 'sum';
-    ended.push((known.get(worker) ?? []).filter(isCounted));
+    const last = (known.get(worker) ?? []).filter(isCounted);
+    ended = ended.then((sum) => aggregate([sum, last]).getMetricsAsJSON());
     known.delete(worker);
     replies.get(worker)?.();
   });

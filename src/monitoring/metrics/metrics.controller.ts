@@ -16,8 +16,7 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { MetricsRegistry } from './registry.js';
 
-/** Limits of requests on the port of metrics, which have few clients. */
-const LIMITS = { requestTimeout: 5000, headersTimeout: 5000, connectionsCheckingInterval: 1000 };
+/** Metrics have few clients. */
 const MOST_CONNECTIONS = 100;
 
 const HEADERS = {
@@ -58,7 +57,7 @@ export class MetricsPort implements OnApplicationBootstrap, OnApplicationShutdow
     // The command line has no HTTP server.
     const adapter = this.host.httpAdapter as unknown;
     if (metrics?.kind !== 'apart' || !adapter) return;
-    this.server = createServer(LIMITS, ({ method, url = '' }, response) => {
+    this.server = createServer(({ method, url = '' }, response) => {
       if (!/^\/metrics(\?|$)/.test(url)) response.writeHead(404).end();
       else if (method !== 'GET') response.writeHead(405, { allow: 'GET' }).end();
       else

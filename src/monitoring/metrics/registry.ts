@@ -4,9 +4,6 @@ import { collectDefaultMetrics, type Counter, type Histogram, Registry } from 'p
 import { readBuild } from '../../config/build.js';
 import { joinMetrics, type MetricFamilies } from './cluster.js';
 
-/** Milliseconds between two measurements of the event loop delay. */
-const PRECISION = 20;
-
 /** Gauges of the library that are named like counters. Each is the sum of another gauge. */
 const MISNAMED = [
   'nodejs_active_handles_total',
@@ -64,7 +61,6 @@ const BUILD = metric(
 /** All metrics of the process, and of the others that serve with it. */
 export class MetricsRegistry implements OnApplicationBootstrap {
   private readonly registry = new Registry();
-  private isMeasured = false;
   /** Null: no other process serves requests. */
   private readCluster: (() => Promise<string>) | null = null;
 
@@ -79,6 +75,8 @@ export class MetricsRegistry implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
+    collectDefaultMetrics({ register: this.registry });
+    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     if (cluster.isWorker) this.readCluster = joinMetrics(() => this.families());
   }
 
@@ -91,21 +89,10 @@ export class MetricsRegistry implements OnApplicationBootstrap {
 
   private async families(): Promise<MetricFamilies> {
     await this.refresh();
-    const families = await this.registry.getMetricsAsJSON();
-    // Of the metrics of the library: the slowest event loop and the oldest process.
-    return families.map((family) => {
-      if (family.name === 'process_start_time_seconds') return { ...family, aggregator: 'min' };
-      return family.aggregator === 'average' ? { ...family, aggregator: 'max' } : family;
-    });
+    return this.registry.getMetricsAsJSON();
   }
 
-  /** The first request starts the measurements of Node. */
   private async refresh(): Promise<void> {
-    if (!this.isMeasured) {
-      this.isMeasured = true;
-      collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: PRECISION });
-      for (const name of MISNAMED) this.registry.removeSingleMetric(name);
-    }
     await Promise.all(this.groups.map(async (group) => group.refresh?.()));
   }
 }

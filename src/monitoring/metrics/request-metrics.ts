@@ -15,13 +15,8 @@ const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
 /** Label for a path without a route, and for a request without an operation. */
 export const NONE = 'none';
 
-export type WatchedRequest = Pick<
-  FastifyRequest,
-  'id' | 'method' | 'operation' | 'principal' | 'rateLimits' | 'statements' | 'traceId'
->;
-
 /** The cost of an operation in points. Null: it was not charged. */
-export function costOf({ rateLimits }: Pick<FastifyRequest, 'rateLimits'>): number | null {
+export function costOf({ rateLimits }: FastifyRequest): number | null {
   return rateLimits?.find(({ cost }) => cost !== null)?.cost ?? null;
 }
 
@@ -74,7 +69,7 @@ export class RequestMetrics implements MetricGroup {
   ) {}
 
   /** @param route a declared one, so that labels have a bounded number of values */
-  note(request: WatchedRequest, route: string, status: number, milliseconds: number): void {
+  note(request: FastifyRequest, route: string, status: number, milliseconds: number): void {
     // A root field.
     const operation = request.operation?.field ?? NONE;
     this.requests.inc({ route, operation, code: status });
