@@ -191,6 +191,9 @@ export function logShutdown(signal: string): void {
   });
 }
 
+const GROUP_QUERY =
+  '{ group(group: {id: "chess-club"}) { name members(first: 3) { totalCount nodes { user { name } role { value } } } } }';
+
 /** @param isShown whether the token may be printed: logs of programs are kept, and read by others */
 export function describeStart(config: Config, demoToken: string | null, isShown = true): string {
   const { baseUrl, auth, database, directory, explorer } = config;
@@ -207,6 +210,14 @@ export function describeStart(config: Config, demoToken: string | null, isShown 
   if (auth.issuer !== null) return lines.join('\n');
   if (demoToken === null) lines.push('  Accounts   ./directory service-account create --help');
   else if (!isShown) lines.push('  Service account «demo»: only a log with LOG_FORMAT=text shows its token');
-  else lines.push(`  Service account «demo», token ${demoToken}`);
+  else {
+    lines.push(`  Service account «demo», token ${demoToken}`);
+    if (config.trustedDocuments?.isEnforced !== true)
+      lines.push(
+        'Try:',
+        `  curl -s ${baseUrl}/graphql/v1 -H 'Authorization: Basic ${demoToken}' -H 'Content-Type: application/json' \\`,
+        `    -d '${JSON.stringify({ query: GROUP_QUERY })}'`,
+      );
+  }
   return lines.join('\n');
 }

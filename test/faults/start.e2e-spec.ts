@@ -1,9 +1,13 @@
+import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Environment } from '../../src/config/config.js';
 import { TestProcess } from '../support/clients/command.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
 import { variable } from '../support/servers/store.js';
+
+const execute = promisify(execFile);
 
 describe('the service, started on the sample', () => {
   let directory: string;
@@ -32,16 +36,15 @@ describe('the service, started on the sample', () => {
     return /Service account «demo», token (\S+)/.exec(stdout)?.[1] ?? 'no token';
   }
 
-  async function askWith(token: string): Promise<unknown> {
-    const query = '{ group(group: {id: "chess-club"}) { name members(first: 3) { totalCount } } }';
-    const headers = { authorization: `Basic ${token}` };
-    const response = await fetch(`${url}/graphql/v1?query=${encodeURIComponent(query)}`, { headers });
-    return response.json();
+  /** The first command after a line is run in a shell, like by a reader of the log. */
+  async function runCurlIn({ stdout }: TestProcess): Promise<unknown> {
+    const command = /^[^]*?'\n/.exec(stdout.split('Try:\n')[1] ?? '')?.[0] ?? 'false';
+    return JSON.parse((await execute('bash', ['-c', command], { timeout: 600_000 })).stdout) as unknown;
   }
 
-  it('logs its URLs and a token, and the next start finds its data', async () => {
+  it('logs its URLs and a command with a correct result, and the next start finds its data', async () => {
     const first = start();
-    await first.untilPrinted(/, token \S+\n/);
+    await first.untilPrinted(/Try:\n[^]*'\n/);
     expect(first.stdout).toMatch(/Revision \d+ in \d+ ms: users \+2000/);
     for (const line of [
       `Ready at ${url}`,
@@ -56,17 +59,28 @@ describe('the service, started on the sample', () => {
     expect(await asked.json()).toEqual({
       data: { buildInfo: JSON.parse(readFileSync('dist/build.json', 'utf8')) as unknown },
     });
-    const answer = await askWith(tokenIn(first));
+    const answer = await runCurlIn(first);
     expect(answer).toEqual({
-      data: { group: { name: 'Chess Club', members: { totalCount: expect.any(Number) as number } } },
+      data: {
+        group: {
+          name: 'Chess Club',
+          members: {
+            totalCount: expect.any(Number) as number,
+            nodes: Array.from({ length: 3 }, () => ({
+              user: { name: expect.any(String) as string },
+              role: { value: expect.stringMatching(/^(MEMBER|ADMIN|OWNER)$/) as string },
+            })),
+          },
+        },
+      },
     });
     expect((await first.kill('SIGTERM')).code).toBe(0);
 
     const second = start();
-    await second.untilPrinted(/, token \S+\n/);
+    await second.untilPrinted(/Try:\n[^]*'\n/);
     expect(tokenIn(second)).toBe(tokenIn(first));
     expect(second.stdout).not.toContain('Revision');
-    expect(await askWith(tokenIn(second))).toEqual(answer);
+    expect(await runCurlIn(second)).toEqual(answer);
     // No resource was released, and the next process starts nevertheless.
     expect((await second.kill('SIGKILL')).code).toBeNull();
 
