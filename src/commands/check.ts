@@ -7,7 +7,7 @@ import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js
 import { printable } from '../common/printable.js';
 import { hideUserInformation, hostOf, isLoopback } from '../common/url.js';
 import { type Config, ConfigError } from '../config/config.js';
-import { describeChangedSettings, describeSettings } from '../config/environment-file.js';
+import { describeChangedSettings } from '../config/environment-file.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../process.js';
@@ -40,7 +40,7 @@ export async function check({ token }: { token?: string }): Promise<void> {
   const findings = (await examine(token)).map(withFix);
   const countOf = (wanted: Finding['result']) => findings.filter(({ result }) => result === wanted).length;
   const sum = { ok: countOf('ok'), warning: countOf('warning'), problem: countOf('problem') };
-  print({ sum, findings, settings: describeSettings() }, toText(findings, sum));
+  print({ sum, findings, settings: describeChangedSettings() }, toText(findings, sum));
   if (sum.problem > 0) process.exitCode ??= EXIT_FAILED;
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 export interface Build {
   readonly version: string;
@@ -6,18 +6,10 @@ export interface Build {
   readonly commit: string | null;
 }
 
-/** The version and the commit that scripts/write-build.mjs has written beside the compiled code. */
+/** The version and the commit that scripts/write-build.mjs has written beside the compiled code, or else the version of the package. */
 export function readBuild(): Build {
-  const read = (path: string): Partial<Build> => {
-    try {
-      return JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as Partial<Build>;
-    } catch {
-      return {}; // Not built. The version is that of package.json.
-    }
-  };
-  const build = read('../build.json');
-  return {
-    version: build.version ?? read('../../package.json').version ?? 'unknown',
-    commit: build.commit ?? null,
-  };
+  const written = new URL('../build.json', import.meta.url);
+  const file = existsSync(written) ? written : new URL('../../package.json', import.meta.url);
+  const build = JSON.parse(readFileSync(file, 'utf8')) as Pick<Build, 'version'> & Partial<Build>;
+  return { version: build.version, commit: build.commit ?? null };
 }

@@ -193,21 +193,6 @@ describe('the configuration', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('keeps changes for longer than deliveries to webhooks are repeated', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'config-')), 'webhooks.yaml');
-    writeFileSync(file, 'targets: []\n');
-    const problems = (days: string) =>
-      problemsOf({ DIRECTORY_WEBHOOKS: file, DIRECTORY_CHANGES_DAYS: days }).filter((each) =>
-        each.startsWith('DIRECTORY_CHANGES_DAYS'),
-      );
-    expect(problems('4')).toEqual([]);
-    expect(problems('3')).toEqual([
-      'DIRECTORY_CHANGES_DAYS must be at least 4 with DIRECTORY_WEBHOOKS: a failed delivery is repeated for three days',
-    ]);
-    expect(problemsOf({ DIRECTORY_CHANGES_DAYS: '1' })).toEqual([]);
-    rmSync(dirname(file), { recursive: true });
-  });
-
   it.each([
     ['ldaps://ldap.example.org', 'false', true],
     ['ldap://ldap.example.org LDAPS://other.example.org', 'false', true],
@@ -223,7 +208,7 @@ describe('the configuration', () => {
         isGood
           ? []
           : [
-              'DIRECTORY_CA_FILE only goes with TLS: set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://',
+              'DIRECTORY_CA_FILE and DIRECTORY_CERT_FILE only go with TLS: set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://',
             ],
       );
       rmSync(dirname(file), { recursive: true });
@@ -234,18 +219,6 @@ describe('the configuration', () => {
     const reader = { DATABASE_READ_URL: 'postgres://standby/directory' };
     expect(problemsOf({ ...reader, DATABASE_URL: 'postgres://primary/directory' })).toEqual([]);
     expect(problemsOf(reader)).toEqual([expect.stringMatching(/^DATABASE_READ_URL only goes with/)]);
-  });
-
-  it.each([
-    ['AUTH_INTROSPECTION_URL', { AUTH_INTROSPECTION_URL: 'https://issuer.example.org/introspect' }],
-    ['AUTH_INTROSPECTION_NO_AUDIENCE', { AUTH_INTROSPECTION_NO_AUDIENCE: 'true' }],
-    [
-      'AUTH_INTROSPECTION_CLIENT_ID and AUTH_INTROSPECTION_CLIENT_SECRET',
-      { AUTH_INTROSPECTION_CLIENT_ID: 'api', AUTH_INTROSPECTION_CLIENT_SECRET: 'secret' },
-    ],
-  ])('accepts %s for an external issuer only', (names, settings) => {
-    expect(problemsOf({ ...settings, AUTH_URL: 'https://issuer.example.org' })).toEqual([]);
-    expect(problemsOf(settings)).toEqual([`${names} only goes with AUTH_URL`]);
   });
 
   it.each([

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { deepFreeze } from '../common/deep-freeze.js';
-import { buildScopes } from './model/build-mapping.js';
 import type { PresetName } from './model/presets/presets.js';
 import { checkModel, NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
 import { describeProblems, didYouMean } from './model/yaml-file.js';
-import { type SettingName, SETTING_NAMES, SECRETS, SETTINGS, type Settings, splitUrls } from './settings.js';
+import { BUILT_IN_SCOPES, type ScopeDefinition } from './scopes.js';
+import { type SettingName, SETTING_NAMES, SECRETS, SETTINGS, type Settings } from './settings.js';
 import { buildAuth, findUserFieldProblems } from './settings/auth.js';
 import { buildDatabase, isEmbedded } from './settings/database.js';
 import { buildDirectory, modelFileOf, namesSampleDirectory, withServer } from './settings/directory.js';
@@ -26,7 +26,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Returns the problems of a ConfigError that the attempt throws. */
+/** The problems of a ConfigError that the attempt throws. */
 export function configProblems(attempt: () => unknown): readonly string[] {
   try {
     attempt();
@@ -75,37 +75,25 @@ const OF_KUBERNETES = /_(?:SERVICE_HOST|SERVICE_PORT\w*|PORT(?:_\d+_(?:TCP|UDP)\
 /** Finds variables that begin like the settings of the directory, and are none. */
 function findUnknown(environment: Environment): string[] {
   const isOfDirectory = (name: string) => name.startsWith('DIRECTORY_');
-  const known = SETTING_NAMES.flatMap((name) => (SECRETS.has(name) ? [name, `${name}_FILE`] : [name])).filter(
-    isOfDirectory,
-  );
+  const known = [...SETTING_NAMES, ...[...SECRETS].map((name) => `${name}_FILE`)].filter(isOfDirectory);
   return Object.keys(environment)
-    .filter((name) => isOfDirectory(name) && environment[name] !== '' && !OF_KUBERNETES.test(name))
-    .filter((name) => !known.includes(name))
+    .filter((name) => isOfDirectory(name) && !known.includes(name) && !OF_KUBERNETES.test(name))
+    .filter((name) => environment[name] !== '')
     .map((name) => `${name} is not a setting. ${didYouMean(name, known)}`);
 }
 
-/** One day more than a delivery is repeated. */
-const MIN_DAYS_OF_WEBHOOKS = 4;
-/** Settings of the embedded provider, and of those that have AUTH_URL. All other settings of AUTH only go with AUTH_URL. */
-const WITHOUT_AUTH_URL: readonly string[] = ['AUTH_AUDIENCE', 'AUTH_CA_FILE', 'AUTH_EMBEDDED_CLIENTS'];
-
-/** Contradictions between valid settings that would be unsafe, or that nothing else would report, and whether they exist. */
-function contradictionsOf(settings: Settings): (readonly [exists: boolean, problem: string])[] {
-  const { AUTH_URL, DIRECTORY_BIND_DN, DIRECTORY_CERT_FILE, DIRECTORY_STARTTLS } = settings;
+/** Finds contradictions between settings that would be unsafe, or that nothing else would report. */
+function findContradictions(settings: Settings, wrong: readonly SettingName[]): string[] {
+  const { AUTH_URL, DIRECTORY_BIND_DN, DIRECTORY_CERT_FILE, DIRECTORY_CA_FILE } = settings;
   const pairOf = (left: SettingName, right: SettingName) =>
     [
       (settings[left] === undefined) !== (settings[right] === undefined),
       `${left} and ${right} go together: only one is set`,
     ] as const;
-  const areTls = splitUrls(settings.DIRECTORY_URL).map((url) => DIRECTORY_STARTTLS || /^ldaps:/i.test(url));
-  const tls = 'TLS: set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://';
-  const ofAuth = SETTING_NAMES.filter((name) => name.startsWith('AUTH_') && !WITHOUT_AUTH_URL.includes(name));
-  const useless = ofAuth.filter(
-    (name) => ![undefined, false, 'generic'].includes(settings[name] as undefined),
-  );
+  const isTls = settings.DIRECTORY_STARTTLS || /\bldaps:/i.test(settings.DIRECTORY_URL);
   const isGuarded = settings.NODE_ENV === 'production' && !settings.ALLOW_EMBEDDED;
   const refused = 'is embedded, which production refuses unless ALLOW_EMBEDDED=true';
-  return [
+  const contradictions: (readonly [exists: boolean, problem: string])[] = [
     pairOf('AUTH_INTROSPECTION_CLIENT_ID', 'AUTH_INTROSPECTION_CLIENT_SECRET'),
     pairOf('DIRECTORY_BIND_DN', 'DIRECTORY_BIND_PASSWORD'),
     pairOf('DIRECTORY_CERT_FILE', 'DIRECTORY_KEY_FILE'),
@@ -115,17 +103,8 @@ function contradictionsOf(settings: Settings): (readonly [exists: boolean, probl
       'DIRECTORY_SASL_EXTERNAL needs DIRECTORY_CERT_FILE, and no DIRECTORY_BIND_DN',
     ],
     [
-      areTls.includes(false) && DIRECTORY_CERT_FILE !== undefined,
-      `DIRECTORY_CERT_FILE only goes with ${tls}`,
-    ],
-    [
-      !areTls.includes(true) && settings.DIRECTORY_CA_FILE !== undefined,
-      `DIRECTORY_CA_FILE only goes with ${tls}`,
-    ],
-    [AUTH_URL === undefined && useless.length > 0, `${useless.join(' and ')} only goes with AUTH_URL`],
-    [
-      settings.DIRECTORY_WEBHOOKS !== undefined && settings.DIRECTORY_CHANGES_DAYS < MIN_DAYS_OF_WEBHOOKS,
-      `DIRECTORY_CHANGES_DAYS must be at least ${MIN_DAYS_OF_WEBHOOKS} with DIRECTORY_WEBHOOKS: a failed delivery is repeated for three days`,
+      !isTls && (DIRECTORY_CERT_FILE ?? DIRECTORY_CA_FILE) !== undefined,
+      'DIRECTORY_CA_FILE and DIRECTORY_CERT_FILE only go with TLS: set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://',
     ],
     [
       isEmbedded(settings) && settings.DATABASE_READ_URL !== undefined,
@@ -142,17 +121,11 @@ function contradictionsOf(settings: Settings): (readonly [exists: boolean, probl
       `DIRECTORY_URL is empty or names the sample: that directory ${refused}`,
     ],
   ];
-}
-
-/** Nothing is concluded from settings that are wrong. */
-function findContradictions(settings: Settings, wrong: readonly SettingName[]): string[] {
+  // Nothing is concluded from settings that are wrong.
   const isAboutWrong = (problem: string) => wrong.some((name) => new RegExp(`\\b${name}\\b`).test(problem));
-  return contradictionsOf(settings).flatMap(([exists, problem]) =>
-    exists && !isAboutWrong(problem) ? [problem] : [],
-  );
+  return contradictions.flatMap(([exists, problem]) => (exists && !isAboutWrong(problem) ? [problem] : []));
 }
 
-/** Reads the environment as if it named no model file. */
 export function readConfigWithoutModel(environment: Environment = process.env): Config {
   return readConfig({ ...environment, DIRECTORY_MODEL: '' });
 }
@@ -172,42 +145,29 @@ export function configFor(config: Config, server: PresetName): Config {
   return deepFreeze({ ...config, directory: withServer(directory, model, server) });
 }
 
-/** Connections of a worker to PostgreSQL: a long statement must not hold up all others. */
-const LEAST_CONNECTIONS = 2;
-
-interface ReadSettings {
-  readonly settings: Settings;
-  readonly problems: readonly string[];
-  /** Names of settings that have problems. */
-  readonly wrong: readonly SettingName[];
-}
-
 /** Uses the default of an invalid setting, so that the other settings can be checked too. */
-function readSettings(environment: Environment): ReadSettings {
+function readSettings(environment: Environment) {
   const schema = z.object(SETTINGS);
-  const read = SETTING_NAMES.map((name) => [name, readVariable(environment, name)] as const);
-  const values = Object.fromEntries(read.map(([name, { value }]) => [name, value]));
-  const issues = schema.safeParse(values).error?.issues ?? [];
-  const problems = [
-    ...read.flatMap(([name, { problem }]) => (problem === undefined ? [] : [{ name, problem }])),
-    ...issues.map(({ path, message }) => ({
-      name: path[0] as SettingName,
-      problem: `${String(path[0])} ${message}`,
-    })),
-  ];
-  const wrong = problems.map(({ name }) => name);
-  const settings = schema.parse({ ...values, ...Object.fromEntries(wrong.map((name) => [name, undefined])) });
-  return { settings, problems: problems.map(({ problem }) => problem), wrong };
+  const found: (readonly [name: SettingName, problem: string])[] = [];
+  const values: Partial<Record<SettingName, string>> = {};
+  for (const name of SETTING_NAMES) {
+    const { value, problem } = readVariable(environment, name);
+    values[name] = value;
+    if (problem !== undefined) found.push([name, problem]);
+  }
+  for (const { path, message } of schema.safeParse(values).error?.issues ?? [])
+    found.push([path[0] as SettingName, `${String(path[0])} ${message}`]);
+  const wrong = found.map(([name]) => name);
+  for (const name of wrong) values[name] = undefined;
+  return { settings: schema.parse(values), problems: found.map(([, problem]) => problem), wrong };
 }
 
 /** An empty variable counts as absent: compose files spell «not set» that way. */
 function readVariable(environment: Environment, name: SettingName): { value?: string; problem?: string } {
-  const value = environment[name];
-  const given = value === undefined || value === '' ? {} : { value };
-  const file = SECRETS.has(name) ? environment[`${name}_FILE`] : undefined;
-  if (file === undefined || file === '') return given;
-  if (given.value !== undefined)
-    return { problem: `${name} and ${name}_FILE are both set: only one can be meant` };
+  const value = environment[name] || undefined;
+  const file = SECRETS.has(name) ? environment[`${name}_FILE`] : '';
+  if (!file) return { value };
+  if (value !== undefined) return { problem: `${name} and ${name}_FILE are both set: only one can be meant` };
   try {
     const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
     return text.trim() === ''
@@ -230,20 +190,22 @@ function buildConfig(settings: Settings, { model, text }: ReadModel, passwordFil
     directory: buildDirectory(settings, model, passwordFile),
     /** The path of the model file. Null: the built-in model. */
     modelFile: text === null ? null : (modelFileOf(settings) ?? null),
-    /** Its text when it was read. */
     modelText: text,
     model,
-    /** The scopes of the service: those of the built-in schema, and then those of the model. */
-    scopes: buildScopes(model),
+    /** Those of the built-in schema, and then those of the model. */
+    scopes: [
+      ...BUILT_IN_SCOPES,
+      ...Object.entries(model.scopes ?? {}).map(([name, description]) => ({ name, description })),
+    ] as readonly ScopeDefinition[],
     auth: buildAuth(settings, service.baseUrl),
     /** Null: the explorer is not served. */
     explorer: buildExplorer(settings, service.baseUrl),
     /** Documents by id, without the prefix `sha256:`, and whether others are refused or only logged. Null: clients may send all. */
     trustedDocuments: documents === undefined ? null : { documents, isEnforced: mode === 'refuse' },
-    /** Keys of at least 32 bytes; null: generated and kept in the database. */
+    /** Null: generated and kept in the database. */
     urlSigningKeys: settings.URL_SIGNING_KEYS?.map((key) => Buffer.from(key, 'hex')) ?? null,
     limits: buildLimits(settings),
-    /** Retention of the access log in days. 0: the service keeps no access log. */
+    /** 0: the service keeps no access log. */
     accessLogDays: settings.ACCESS_LOG_DAYS,
   };
 }
@@ -253,15 +215,13 @@ export function configOfWorker(config: Config): Config {
   const { database, limits, workers } = config;
   if (workers === 1) return config;
   const shareOf = (sum: number) => Math.ceil(sum / workers);
-  const poolSize = Math.max(LEAST_CONNECTIONS, shareOf(database.poolSize));
+  // With one connection, a long statement would hold up all others.
+  const poolSize = Math.max(2, shareOf(database.poolSize));
   const previewPoolSize = shareOf(database.previewPoolSize);
+  const [connections, streams] = [shareOf(limits.connections), shareOf(limits.streams)];
   return deepFreeze({
     ...config,
     database: { ...database, poolSize, previewPoolSize },
-    limits: {
-      ...limits,
-      connections: shareOf(limits.connections),
-      streams: shareOf(limits.streams),
-    },
+    limits: { ...limits, connections, streams },
   });
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseEnv } from 'node:util';
 import { hideUserInformation } from '../common/url.js';
 import { ConfigError, type Environment } from './config.js';
-import { SECRETS, SETTING_NAMES, type SettingName, SETTINGS } from './settings.js';
+import { SECRETS, SETTING_NAMES, SETTINGS } from './settings.js';
 
 /** The variables of the process, also those that are loaded later. */
 const ENVIRONMENT: Environment = process.env;
@@ -57,27 +57,13 @@ function withAbsolutePaths(name: string, value: string, directory: string): stri
     .replace(/([?&]ssl(?:cert|key|rootcert)=)([^&,]+)/g, absolute);
 }
 
-/** A setting as it may be printed: without secrets, and without the user information of URLs. */
-interface DescribedSetting {
-  readonly name: SettingName;
-  readonly value: string;
-}
-
-/** Describes all settings of an environment, also those with invalid values. */
-export function describeSettings(environment: Environment = ENVIRONMENT): DescribedSetting[] {
-  return SETTING_NAMES.map((name) => {
-    const value = environment[name] ?? '';
-    const isSet = value !== '' || (environment[`${name}_FILE`] ?? '') !== '';
-    return { name, value: isSet ? (SECRETS.has(name) ? '(set)' : hideUserInformation(value)) : '(default)' };
-  });
-}
-
-/** Describes the settings whose values differ from their defaults. */
-export function describeChangedSettings(environment: Environment = ENVIRONMENT): DescribedSetting[] {
-  return describeSettings(environment).filter(({ name, value }) => {
-    const [given, standard] = [environment[name], undefined].map((each) => SETTINGS[name].safeParse(each));
-    // A secret in a file is given by another variable.
-    const isDefault = environment[name] !== undefined && isDeepStrictEqual(given, standard);
-    return value !== '(default)' && !isDefault;
+/** Describes the settings whose values differ from their defaults, without secrets, and without the user information of URLs. */
+export function describeChangedSettings(environment: Environment = ENVIRONMENT) {
+  return SETTING_NAMES.flatMap((name) => {
+    const { [name]: value = '', [`${name}_FILE`]: file = '' } = environment;
+    if (SECRETS.has(name)) return value === '' && file === '' ? [] : [{ name, value: '(set)' }];
+    const [given, standard] = [value, undefined].map((each) => SETTINGS[name].safeParse(each));
+    if (value === '' || isDeepStrictEqual(given, standard)) return [];
+    return [{ name, value: hideUserInformation(value) }];
   });
 }

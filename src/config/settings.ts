@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { parseHttpUrl, parseUrl } from '../common/url.js';
+import { faultOfWebsite, parseHttpUrl, parseUrl } from '../common/url.js';
 import { baseDn } from './model/model.schema.js';
 import { DEFAULT_DATABASE, SAMPLE_CLIENTS, SAMPLE_DIRECTORY } from './paths.js';
 import { PROVIDER_NAMES } from './settings/providers.js';
@@ -10,35 +10,29 @@ import { manifest } from './settings/trusted-documents.js';
 // A message is the end of a sentence whose subject is the setting.
 
 const text = z.string().trim();
+const textThat = (error: string, isValid: (value: string) => boolean) => text.refine(isValid, error);
 
 const wholeNumber = (minimum: number, maximum: number) =>
-  text
-    .refine((value) => /^\d{1,9}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum, {
-      error: `must be a whole number from ${minimum} to ${maximum}`,
-    })
-    .transform(Number);
+  textThat(
+    `must be a whole number from ${minimum} to ${maximum}`,
+    (value) => /^\d{1,9}$/.test(value) && Number(value) >= minimum && Number(value) <= maximum,
+  ).transform(Number);
 
 const oneOf = <const Names extends readonly [string, ...string[]]>(names: Names) =>
-  text.pipe(z.enum(names, { error: `must be ${names.slice(0, -1).join(', ')} or ${String(names.at(-1))}` }));
+  text.pipe(z.enum(names, `must be ${names.slice(0, -1).join(', ')} or ${String(names.at(-1))}`));
 
 const trueOrFalse = text.pipe(
   z.stringbool({ truthy: ['true'], falsy: ['false'], error: 'must be true or false' }),
 );
 
-const list = text.transform((value) =>
-  value
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== ''),
-);
+const list = text.transform((value) => value.split(/\s*,\s*/).filter((item) => item !== ''));
+const listOf = (error: string, isValid: (item: string) => boolean) =>
+  list.refine((items) => items.length > 0 && items.every(isValid), error);
 
 /** Without user information, because the URL appears in logs and responses. */
-const httpUrl = text.refine(
-  (value) => {
-    const url = parseHttpUrl(value);
-    return url !== null && url.username === '' && url.password === '' && !/[?#]/.test(value);
-  },
-  { error: 'must be an http or https URL without query, fragment or password' },
+const httpUrl = textThat(
+  'must be an http or https URL without query, fragment or password',
+  (value) => faultOfWebsite(value) === null && !/[?#]/.test(value),
 );
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
@@ -56,71 +50,57 @@ const certificates = text.transform((file, context) => {
   return z.NEVER;
 });
 
-/** The path of a file that can be read. */
-const readable = text.refine(
-  (file) => {
-    try {
-      readFileSync(file);
-      return true;
-    } catch {
-      return false;
-    }
-  },
-  { error: 'names a file that cannot be read' },
-);
+const existing = textThat('names no file', existsSync);
 
-const hostName = text.refine(
+const hostName = textThat(
+  'must be a host name or an IP address',
   (value) =>
     /^[A-Za-z0-9.:-]+$/.test(value) &&
     parseUrl(`http://${value.includes(':') ? `[${value}]` : value}`) !== null,
-  { error: 'must be a host name or an IP address' },
 );
 
 /** Origins in the form that browsers send: nothing after the port, and no default port. */
-const origins = list.refine(
-  (items) => items.every((item) => !item.includes('*') && parseHttpUrl(item)?.origin === item),
-  { error: 'must be origins such as https://pages.example.org, separated by commas' },
+const origins = listOf(
+  'must be origins such as https://pages.example.org, separated by commas',
+  (item) => !item.includes('*') && parseHttpUrl(item)?.origin === item,
 );
 
 const addressOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
-const proxies = list.refine((items) => items.every((item) => addressOrNetwork.safeParse(item).success), {
-  error: 'must be IP addresses or networks such as 10.0.0.0/8, separated by commas',
-});
+const proxies = listOf(
+  'must be IP addresses or networks such as 10.0.0.0/8, separated by commas',
+  (item) => addressOrNetwork.safeParse(item).success,
+);
 
 const isPostgresUrl = (value: string) => /^postgres(ql)?:\/\//.test(value) && parseUrl(value) !== null;
-const postgresUrl = text.refine(isPostgresUrl, { error: 'must be postgres://user:password@host/database' });
-const databaseUrl = text.refine((value) => /^embedded:.+/.test(value) || isPostgresUrl(value), {
-  error: 'must be postgres://user:password@host/database or embedded:directory',
-});
+const postgresUrl = textThat('must be postgres://user:password@host/database', isPostgresUrl);
+const databaseUrl = textThat(
+  'must be postgres://user:password@host/database or embedded:directory',
+  (value) => /^embedded:.+/.test(value) || isPostgresUrl(value),
+);
 
-const redisUrl = text.refine(
+const redisUrl = textThat(
+  'must be redis://:password@host:port or rediss://…, with the number of a database if need be',
   (value) => {
     const url = /^rediss?:\/\/[^/?#]+(\/\d{0,5})?$/.test(value) ? parseUrl(value) : null;
     // A percent sign may start no valid escape.
     return url !== null && url.hostname !== '' && !/%(?![\da-f]{2})/i.test(url.username + url.password);
   },
-  { error: 'must be redis://:password@host:port or rediss://…, with the number of a database if need be' },
 );
 
-/** Splits the URLs of LDAP servers, which are separated by spaces or commas. */
-export function splitUrls(value: string): string[] {
-  return value.split(/[\s,]+/).filter((url) => url !== '');
-}
+const isLdapUrl = (url: string) =>
+  /^ldaps?:\/\/[^/?#@]+\/?$/i.test(url) && (parseUrl(url)?.hostname ?? '') !== '';
 
-const isLdapUrl = (value: string) =>
-  /^ldaps?:\/\/[^/?#@]+\/?$/i.test(value) && (parseUrl(value)?.hostname ?? '') !== '';
-
-const directoryUrl = text.refine(
-  (value) => /^file:.+/.test(value) || (splitUrls(value).length > 0 && splitUrls(value).every(isLdapUrl)),
-  { error: 'must be ldap://host, ldaps://host, several of these, or file: and the path of an LDIF file' },
+const directoryUrl = textThat(
+  'must be ldap://host, ldaps://host, several of these, or file: and the path of an LDIF file',
+  (value) => /^file:.+/.test(value) || value.split(/[\s,]+/).every(isLdapUrl),
 );
 
-const isKey = (key: string) => /^[0-9a-f]{64,256}$/i.test(key) && key.length % 2 === 0;
-const keys = list.refine((items) => items.length > 0 && items.every(isKey), {
-  error: 'must be keys of at least 32 bytes in hexadecimal, separated by commas (openssl rand -hex 32)',
-});
+const keys = listOf(
+  'must be keys of at least 32 bytes in hexadecimal, separated by commas (openssl rand -hex 32)',
+  (key) => /^([0-9a-f]{2}){32,128}$/i.test(key),
+);
 
-const claim = text.max(200, { error: 'must be at most 200 characters' });
+const claim = text.max(200, 'must be at most 200 characters');
 
 /** All settings. docs/settings.md says what they mean, in the same order. */
 export const SETTINGS = {
@@ -152,8 +132,8 @@ export const SETTINGS = {
   DIRECTORY_URL: directoryUrl.default(`file:${SAMPLE_DIRECTORY}`),
   DIRECTORY_STARTTLS: trueOrFalse.default(false),
   DIRECTORY_CA_FILE: certificates.optional(),
-  DIRECTORY_CERT_FILE: readable.optional(),
-  DIRECTORY_KEY_FILE: readable.optional(),
+  DIRECTORY_CERT_FILE: existing.optional(),
+  DIRECTORY_KEY_FILE: existing.optional(),
   DIRECTORY_SASL_EXTERNAL: trueOrFalse.default(false),
   DIRECTORY_BIND_DN: text.optional(),
   DIRECTORY_BIND_PASSWORD: z.string().optional(),
@@ -163,7 +143,8 @@ export const SETTINGS = {
   DIRECTORY_SYNC_SECONDS: wholeNumber(1, 86_400).default(30),
   DIRECTORY_SCAN_SECONDS: wholeNumber(1, 86_400).optional(),
   DIRECTORY_GUARD_PERCENT: wholeNumber(0, 100).default(5),
-  DIRECTORY_CHANGES_DAYS: wholeNumber(1, 3650).default(30),
+  // A failed delivery to a webhook is repeated for three days.
+  DIRECTORY_CHANGES_DAYS: wholeNumber(4, 3650).default(30),
 
   AUTH_URL: httpUrl.optional(),
   AUTH_PROVIDER: text.toLowerCase().pipe(oneOf(PROVIDER_NAMES)).default('generic'),
@@ -214,5 +195,4 @@ export const SECRETS: ReadonlySet<string> = new Set<SettingName>([
   ...(['AUTH_INTROSPECTION_CLIENT_SECRET', 'URL_SIGNING_KEYS'] as const),
 ]);
 
-/** The values of all settings. */
 export type Settings = Readonly<z.output<z.ZodObject<typeof SETTINGS>>>;

@@ -251,8 +251,6 @@ describe('the settings of tokens', () => {
     [{ AUTH_TOKEN_TYPE: 'JWT' }, /^AUTH_TOKEN_TYPE must be at\+jwt or any/],
     [{ AUTH_USER_FIELD: 'pager' }, /^AUTH_USER_FIELD must be .* pager is no field of users/],
     [{ AUTH_USER_FIELD: 'name' }, /^AUTH_USER_FIELD must be .* name is no filterable field/],
-    [{ AUTH_URL: '', AUTH_TOKEN_TYPE: 'any' }, /^AUTH_TOKEN_TYPE only goes with AUTH_URL/],
-    [{ AUTH_URL: '', AUTH_PROVIDER: 'okta' }, /^AUTH_PROVIDER only goes with AUTH_URL/],
   ])('are rejected with a reason: %j', (environment, reason) =>
     expect(() => readConfig({ AUTH_URL: 'https://login.example.org', ...environment })).toThrow(reason),
   );

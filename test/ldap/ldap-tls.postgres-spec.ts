@@ -125,9 +125,9 @@ describe('a directory that requires a client certificate', () => {
     ],
     [
       { DIRECTORY_URL: 'ldap://localhost' },
-      'DIRECTORY_CERT_FILE only goes with TLS: set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://',
+      'DIRECTORY_CA_FILE and DIRECTORY_CERT_FILE only go with TLS: set DIRECTORY_STARTTLS=true, or a DIRECTORY_URL that begins with ldaps://',
     ],
-    [{ DIRECTORY_CERT_FILE: '/nowhere/client.pem' }, 'DIRECTORY_CERT_FILE names a file that cannot be read'],
+    [{ DIRECTORY_CERT_FILE: '/nowhere/client.pem' }, 'DIRECTORY_CERT_FILE names no file'],
   ])('is not configured with %j', (change, problem) =>
     expect(() => readConfig({ ...settings, ...external(), ...change })).toThrow(problem),
   );

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { Document, visit } from 'yaml';
+import { stringify } from 'yaml';
 import { type FieldDefinition, type FieldReader, isMapped, resolveFields } from '../../common/field.js';
 import { type Match, matchOf } from '../../common/match.js';
 import { GROUP_FIELDS } from '../../groups/group.fields.js';
 import { USER_FIELDS } from '../../users/user.fields.js';
-import { BUILT_IN_SCOPES, type ScopeDefinition } from '../scopes.js';
-import { type DirectoryMapping, NO_RULES, type RoleMapping, type VisibilityConfig } from './mapping.js';
+import type { DirectoryMapping, RoleMapping } from './mapping.js';
 import {
   isCustom,
   isReference,
@@ -14,7 +13,8 @@ import {
   type ValueType,
   valueTypeOf,
 } from './model.schema.js';
-import { DEFAULT_PRESET, type Preset, PRESETS } from './presets/presets.js';
+import { DEFAULT_PRESET } from './presets/presets.js';
+import { PRESETS } from './presets/read-presets.js';
 
 /** The tables of built-in fields by the key of the model. */
 export const BUILT_IN_FIELDS = {
@@ -31,87 +31,55 @@ type Kind = 'users' | 'groups';
 
 /** The model with the defaults of its preset. */
 function effectiveModel(model: Model) {
-  const { server = DEFAULT_PRESET, follow, users = {}, groups = {}, scopes = {}, visibility = {} } = model;
-  const preset: Preset = PRESETS[server];
-  const entriesOf = (kind: Kind) => {
-    const { base = [preset[kind].base], filter = preset[kind].filter, ...given } = model[kind] ?? {};
-    const attributesOf = (name: string) =>
-      preset[kind].attributes[name] ??
-      BUILT_IN_FIELDS[kind].find((field) => field.name === name)?.attributes ??
-      [];
-    const { id = attributesOf('id')[0] ?? '', name = attributesOf('name') } = given;
-    const builtIn = Object.fromEntries(mappableFields(kind).map((field) => [field, attributesOf(field)]));
-    const fields: Record<string, readonly string[] | OwnField> = { ...builtIn, ...given.fields };
-    return {
-      createdAt: model.createdAt ?? attributesOf('createdAt')[0] ?? '',
-      base,
-      filter,
-      id,
-      name,
-      fields,
-    };
-  };
-  const { createdAt, ...ofUsers } = entriesOf('users');
-  const { createdAt: _createdAt, ...ofGroups } = entriesOf('groups');
+  const { server = DEFAULT_PRESET, follow, scopes = {}, visibility = {} } = model;
+  const preset = PRESETS[server];
+  const { uuid, createdAt, modifiedAt } = { ...preset, ...model };
+  const fieldsOf = (kind: Kind): Readonly<Record<string, readonly string[] | OwnField>> => ({
+    ...Object.fromEntries(
+      BUILT_IN_FIELDS[kind].filter(isMapped).map((field) => [field.name, field.attributes]),
+    ),
+    ...preset[kind].fields,
+    ...model[kind]?.fields,
+  });
   return {
-    server,
-    follow,
-    uuid: model.uuid ?? preset.uuid,
-    createdAt,
-    modifiedAt: model.modifiedAt ?? preset.modifiedAt,
-    users: {
-      ...ofUsers,
-      disabled: users.disabled ?? preset.users.disabled ?? undefined,
-      // An empty list replaces that of the preset.
-      memberOf: users.memberOf ?? preset.users.memberOf,
-      photoStamp: users.photoStamp,
-    },
-    groups: {
-      ...ofGroups,
-      members: groups.members ?? preset.groups.members,
-      admins: groups.admins ?? preset.groups.admins,
-      owners: groups.owners ?? preset.groups.owners,
-      classes: groups.classes ?? preset.groups.classes,
-    },
-    scopes,
-    visibility,
+    ...{ server, follow, uuid, createdAt, modifiedAt },
+    users: { ...preset.users, ...model.users, fields: fieldsOf('users') },
+    groups: { ...preset.groups, ...model.groups, fields: fieldsOf('groups') },
+    ...{ scopes, visibility },
   };
 }
 
 /** Makes the effective mapping of a directory: the model, and the defaults of its preset. */
 export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
-  const effective = effectiveModel(model);
-  const { uuid, createdAt, modifiedAt, users, groups, visibility } = effective;
-  const preset: Preset = PRESETS[effective.server];
-  const { mayBeEmpty, namingAttribute, ...roles } = preset.groups;
-  const entriesOf = (kind: Kind) => ({
-    uuid,
-    createdAt,
-    modifiedAt,
-    filter: effective[kind].filter,
-    id: effective[kind].id,
-    name: effective[kind].name,
-    bases: effective[kind].base.map((base) => (base.trim() === '' ? baseDn : `${base},${baseDn}`)),
-    fields: fieldsOf(kind, effective[kind], createdAt),
-    ...(preset.hasAssertions && { hasAssertions: true as const }),
+  const { server, uuid, createdAt, modifiedAt, users, groups, visibility } = effectiveModel(model);
+  const { hasAssertions, mayBeEmpty, singleValued, namingAttribute } = PRESETS[server];
+  const entriesOf = (kind: Kind, { base, filter, id, name, fields }: Entries) => ({
+    ...{ uuid, createdAt, modifiedAt, filter, id, name },
+    bases: base.map((each) => (each.trim() === '' ? baseDn : `${each},${baseDn}`)),
+    fields: definedFields(kind, { createdAt: [createdAt], id: [id], name }, fields),
+    ...(hasAssertions && { hasAssertions }),
   });
   const { memberOf = [], photoStamp, disabled = null } = users;
+  const roleOf = (forms: RoleMapping): RoleMapping =>
+    forms
+      .filter(({ attributes }) => attributes.length > 0)
+      .map((form) => (form.attributes.join() === singleValued ? { ...form, isSingle: true } : form));
   return {
     users: {
-      ...entriesOf('users'),
+      ...entriesOf('users', users),
       disabled,
       rules: visibility.users ?? [],
       ...(memberOf.length > 0 && { memberOf }),
       ...(photoStamp !== undefined && { photoStamp }),
     },
     groups: {
-      ...entriesOf('groups'),
+      ...entriesOf('groups', groups),
       disabled: null,
       rules: visibility.groups ?? [],
       memberRules: visibility.members ?? [],
-      members: roleOf(groups.members, roles.members),
-      admins: roleOf(groups.admins, roles.admins),
-      owners: roleOf(groups.owners, roles.owners),
+      members: roleOf(groups.members),
+      admins: roleOf(groups.admins),
+      owners: roleOf(groups.owners),
       classes: groups.classes,
       ...(mayBeEmpty && { mayBeEmpty }),
       ...(namingAttribute !== undefined && { namingAttribute }),
@@ -119,49 +87,26 @@ export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
   };
 }
 
-type Entries = Pick<ReturnType<typeof effectiveModel>['users'], 'id' | 'name' | 'fields'>;
+type Entries = Pick<ReturnType<typeof effectiveModel>['users'], 'base' | 'filter' | 'id' | 'name' | 'fields'>;
 
-function fieldsOf(kind: Kind, { id, name, fields }: Entries, createdAt: string) {
+/** @param identity the attributes of fields that have keys of their own */
+function definedFields(kind: Kind, identity: Record<string, string[]>, fields: Entries['fields']) {
   const written = Object.entries(fields);
-  const own = written.flatMap(([each, field]) => (isCustom(field) ? [definitionOf(kind, each, field)] : []));
-  const builtIn = written.flatMap(([each, field]) => (isCustom(field) ? [] : [[each, field] as const]));
-  const attributes = { createdAt: [createdAt], id: [id], name, ...Object.fromEntries(builtIn) };
-  return resolveFields([...BUILT_IN_FIELDS[kind], ...own], attributes);
-}
-
-function roleOf(role: RoleMapping, preset: RoleMapping): RoleMapping {
-  return role
-    .filter(({ attributes }) => attributes.length > 0)
-    .map(({ attributes, by }) => {
-      const isSingle = preset.some((form) => form.isSingle && attributes.join() === form.attributes.join());
-      return { attributes, by, ...(isSingle && { isSingle }) };
-    });
+  const own = written.flatMap(([name, field]) => (isCustom(field) ? [definitionOf(kind, name, field)] : []));
+  const builtIn = written.flatMap(([name, field]) => (isCustom(field) ? [] : [[name, field] as const]));
+  return resolveFields([...BUILT_IN_FIELDS[kind], ...own], { ...identity, ...Object.fromEntries(builtIn) });
 }
 
 /** Writes the effective model as a model file. */
 export function describeModel(model: Model): string {
-  const effective = effectiveModel(model);
-  const { groups } = effective;
-  const describe = (role: RoleMapping) =>
-    (role.length === 0 ? [{ attributes: [], by: 'dn' }] : role).map(({ attributes, by }) => ({
-      attribute: attributes,
-      by,
-    }));
-  const [members, admins, owners] = [groups.members, groups.admins, groups.owners].map(describe);
-  // Without what is undefined, and with a list of one text as that text.
-  const text = JSON.stringify(
-    { ...effective, groups: { ...groups, members, admins, owners } },
-    (_key, value: unknown) =>
-      Array.isArray(value) && value.length === 1 && typeof value[0] === 'string' ? value[0] : value,
-  );
-  const document = new Document(JSON.parse(text));
-  document.commentBefore = ' The effective model. Bases are relative to DIRECTORY_BASE_DN.';
-  visit(document, {
-    Seq: (_key, list) => {
-      list.flow = true;
-    },
+  // Without what is undefined, with a list of one text as that text, and with the key of the file for attributes of members.
+  const text = JSON.stringify(effectiveModel(model), (_key, value: unknown) => {
+    if (Array.isArray(value) && value.length === 1 && typeof value[0] === 'string') return value[0];
+    if (typeof value !== 'object' || value === null || !('attributes' in value)) return value;
+    const { attributes: attribute, ...form } = value;
+    return { attribute, ...form };
   });
-  return document.toString({ lineWidth: 0, flowCollectionPadding: false });
+  return `# The effective model. Bases are relative to DIRECTORY_BASE_DN.\n${stringify(JSON.parse(text), { lineWidth: 0 })}`;
 }
 
 const READERS: Readonly<Record<ValueType, FieldReader>> = {
@@ -174,9 +119,6 @@ const READERS: Readonly<Record<ValueType, FieldReader>> = {
   User: 'reference',
   Group: 'reference',
 };
-
-/** Six characters of base64url: 36 bits. */
-const DIGEST_LENGTH = 6;
 
 /** Makes the definition of a field of the model, as the tables of built-in fields have them. */
 function definitionOf(kind: Kind, name: string, field: OwnField): FieldDefinition {
@@ -197,7 +139,7 @@ function definitionOf(kind: Kind, name: string, field: OwnField): FieldDefinitio
     ...(field.searchable === true && { isSearchable: true }),
     ...(personal === false && { isPersonal: false }),
     ...(field.editable === true && {
-      change: { label: labelOf(name), by: kind === 'users' ? 'administrator' : 'owner', isRemovable: true },
+      change: { label: name, by: kind === 'users' ? 'administrator' : 'owner', isRemovable: true },
     }),
     ...(isReference(field) && {
       reference: { to: valueTypeOf(field) === 'User' ? 'user' : 'group', reverse: field.reverse ?? null },
@@ -216,7 +158,8 @@ export function matchIn({ match, type, attribute }: Pick<OwnField, 'match' | 'ty
  */
 function storedNameOf(name: string, type: OwnField['type'], attributes: readonly string[]): string {
   const digest = createHash('sha256').update(attributes.join(' ').toLowerCase()).digest('base64url');
-  return `${name}:${type}:${digest.slice(0, DIGEST_LENGTH)}`;
+  // 36 bits
+  return `${name}:${type}:${digest.slice(0, 6)}`;
 }
 
 /** A value that an index holds is a line: longer texts do not fit into it. */
@@ -224,25 +167,4 @@ function readerOf(field: OwnField): FieldReader {
   if (field.type === '[String!]!') return 'lines';
   if (field.type === 'String' && (field.filterable === true || field.searchable === true)) return 'line';
   return READERS[valueTypeOf(field)];
-}
-
-/** The words of a name in camel case: employeeNumber is «employee number». */
-export function labelOf(name: string): string {
-  return name
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replaceAll('_', ' ')
-    .toLowerCase();
-}
-
-export function buildVisibility({ visibility = {} }: Model): VisibilityConfig {
-  const { bypass = NO_RULES.bypass, users = [], groups = [], members = [] } = visibility;
-  return { bypass, users, groups, members };
-}
-
-/** The scopes that the service knows: those of the built-in schema, and then those of the model. */
-export function buildScopes({ scopes = {} }: Model): readonly ScopeDefinition[] {
-  return [
-    ...BUILT_IN_SCOPES,
-    ...Object.entries(scopes).map(([name, description]) => ({ name, description })),
-  ];
 }

@@ -1,6 +1,6 @@
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { type Config, configFor, configProblems, readConfig } from '../config.js';
-import { PRESETS } from './presets/presets.js';
+import { PRESET_NAMES } from './presets/presets.js';
 import { checkModel, readModel } from './read-model.js';
 
 const field = 'type: String, description: A field., editable: true';
@@ -101,7 +101,7 @@ describe('a disclosure by a field of a preset', () => {
   });
 });
 
-it.each(Object.keys(PRESETS))('the preset %s has no problem', (server) => {
+it.each(PRESET_NAMES)('the preset %s has no problem', (server) => {
   expect(checkModel(`server: ${server}`).problems).toEqual([]);
 });
 

@@ -31,7 +31,7 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
   ipaNTHash: '2.16.840.1.113730.3.8.11.5',
 };
 
-const NAMES: ReadonlySet<string> = new Set(
+const NAMES = new Set(
   Object.entries(CREDENTIALS)
     .flat()
     .map((name) => name.toLowerCase()),

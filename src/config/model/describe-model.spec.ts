@@ -1,3 +1,4 @@
+import { parse } from 'yaml';
 import { modelSetting } from '../../../test/support/builders/model-file.js';
 import { readConfig } from '../config.js';
 import { PRESET_NAMES } from './presets/presets.js';
@@ -21,38 +22,42 @@ scopes: {contact: Phone numbers.}
       expect.arrayContaining([
         'server: openldap',
         'uuid: entryUUID',
-        '  base: [ou=people, ou=staff]',
+        '    - ou=staff',
         '  id: uid',
         '    email: mail',
         '      type: String',
         '  contact: Phone numbers.',
-        '  members: [{attribute: member, by: dn}]',
+        '    - attribute: member',
       ]),
     );
   });
 
   it('has the forms of members that the file has', () => {
     const { DIRECTORY_MODEL: file } = modelSetting(`groups:\n  members: ${FORMS}\n`);
-    const lines = describe_(file).split('\n');
-    expect(lines).toContainEqual('  members: [{attribute: member, by: dn}, {attribute: memberUid, by: id}]');
+    expect(parse(describe_(file))).toMatchObject({
+      groups: {
+        members: [
+          { attribute: 'member', by: 'dn' },
+          { attribute: 'memberUid', by: 'id' },
+        ],
+      },
+    });
   });
 
   it('has the values of the preset of a server', () => {
-    const lines = describeModel({ server: 'samba' }).split('\n');
-    expect(lines).toEqual(
-      expect.arrayContaining([
-        'server: samba',
-        'uuid: objectGUID',
-        'createdAt: whenCreated',
-        '  id: sAMAccountName',
-        '  name: [displayName, cn]',
-        '    photo: [thumbnailPhoto, jpegPhoto]',
-        '  disabled: (userAccountControl:1.2.840.113556.1.4.803:=2)',
-        '  memberOf: primaryGroupID',
-        '  admins: [{attribute: [], by: dn}]',
-        '  owners: [{attribute: managedBy, by: dn}]',
-      ]),
-    );
+    expect(parse(describeModel({ server: 'samba' }))).toMatchObject({
+      server: 'samba',
+      uuid: 'objectGUID',
+      createdAt: 'whenCreated',
+      users: {
+        id: 'sAMAccountName',
+        name: ['displayName', 'cn'],
+        fields: { photo: ['thumbnailPhoto', 'jpegPhoto'] },
+        disabled: '(userAccountControl:1.2.840.113556.1.4.803:=2)',
+        memberOf: 'primaryGroupID',
+      },
+      groups: { admins: [{ attribute: [], by: 'dn' }], owners: [{ attribute: 'managedBy', by: 'dn' }] },
+    });
   });
 
   it.each(PRESET_NAMES)('of %s is a model file with the same meaning', (server) => {

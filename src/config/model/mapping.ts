@@ -23,10 +23,7 @@ export const AUDIENCE_LEVELS = { groupAdmins: 1, self: 2, members: 1, admins: 2 
 
 export type AudienceLevel = (typeof AUDIENCE_LEVELS)[UserAudience | GroupAudience];
 
-/**
- * Who may see users, groups, and the members of groups. Of each list, the first rule that matches an entry decides; an object
- * that no rule matches is visible to everyone.
- */
+/** Of each list, the first rule that matches an entry decides; an object that no rule matches is visible to everyone. */
 export interface VisibilityConfig {
   /** The scope of tokens that see everything. Null: there is none. */
   readonly bypass: string | null;
@@ -35,38 +32,33 @@ export interface VisibilityConfig {
   readonly members: readonly VisibilityRule<GroupAudience>[];
 }
 
-/** Everything is visible to everyone. */
 export const NO_RULES: VisibilityConfig = { bypass: null, users: [], groups: [], members: [] };
 
 /** Locations of users and groups, and names of their attributes. */
 export interface DirectoryMapping {
   readonly users: EntryMapping & {
-    /**
-     * Attributes of users that name groups whose members they are: DNs, such as memberOf, or the number in primaryGroupID.
-     * Undefined: only groups name their members.
-     */
+    /** Attributes of users that name groups whose members they are: DNs, such as memberOf, or the number in primaryGroupID. */
     readonly memberOf?: readonly string[];
-    /** Attributes of users that change with their photo. Undefined: there are none. */
+    /** Attributes of users that change with their photo. */
     readonly photoStamp?: readonly string[];
   };
-  readonly groups: EntryMapping & {
-    /** Rules for the visibility of members. */
-    readonly memberRules: readonly VisibilityRule<GroupAudience>[];
-    readonly members: RoleMapping;
-    readonly admins: RoleMapping;
-    readonly owners: RoleMapping;
-    /** Object classes of a new group. */
-    readonly classes: readonly string[];
-    /** Whether groups of every class can be empty. Undefined: RFC 4519 applies. */
-    readonly mayBeEmpty?: true;
-    /** Attribute in the relative DN of a new group. Undefined: that of the id. */
-    readonly namingAttribute?: string;
-  };
+  readonly groups: EntryMapping &
+    Roles & {
+      readonly memberRules: readonly VisibilityRule<GroupAudience>[];
+      /** Object classes of a new group. */
+      readonly classes: readonly string[];
+      /** Whether groups of every class can be empty. Undefined: RFC 4519 applies. */
+      readonly mayBeEmpty?: true;
+      /** Attribute in the relative DN of a new group. Undefined: that of the id. */
+      readonly namingAttribute?: string;
+    };
 }
 
 /** How the values of an attribute of a group name its members: by DN, by id of a user, or by entryUUID. */
 export const NAMED_BY = ['dn', 'id', 'uuid'] as const;
 export type NamedBy = (typeof NAMED_BY)[number];
+
+type Roles = Readonly<Record<'members' | 'admins' | 'owners', RoleMapping>>;
 
 /** The attributes of a group that name the entries of a role, in one or several forms. All of them count. Empty: there are none. */
 export type RoleMapping = readonly MemberForm[];
@@ -76,7 +68,7 @@ export interface MemberForm {
   readonly attributes: readonly string[];
   /** No other form of the role has the same. */
   readonly by: NamedBy;
-  /** Whether the attribute has at most one value. Default: it can have many. */
+  /** Whether the attribute has at most one value. */
   readonly isSingle?: boolean;
 }
 
@@ -96,9 +88,8 @@ export interface EntryMapping {
   readonly disabled: string | null;
   /** The built-in fields with their attributes, and then the fields of the model file. */
   readonly fields: readonly Field[];
-  /** Whether the server knows assertions (RFC 4528). Undefined: it does not. */
+  /** Whether the server knows assertions (RFC 4528). */
   readonly hasAssertions?: true;
-  /** Rules for the visibility of entries. */
   readonly rules: readonly VisibilityRule<UserAudience | GroupAudience>[];
 }
 
@@ -114,7 +105,7 @@ export function hasRules({ users, groups }: DirectoryMapping): boolean {
 /** A number of 31 bits that identifies the rules; 0 if there are none. */
 export function numberOfRules({ users, groups }: DirectoryMapping): number {
   const lists = [users.rules, groups.rules, groups.memberRules];
-  if (lists.every(({ length }) => length === 0)) return 0;
+  if (lists.flat().length === 0) return 0;
   const text = JSON.stringify(lists.map((rules) => rules.map(({ where, to }) => [where, to])));
   return Math.max(createHash('sha256').update(text).digest().readUInt32BE() >>> 1, 1);
 }
@@ -123,8 +114,6 @@ export function numberOfRules({ users, groups }: DirectoryMapping): number {
 export function markOfRules(number: number): string {
   return number === 0 ? '' : `.${number}`;
 }
-
-type Roles = Pick<DirectoryMapping['groups'], 'members' | 'admins' | 'owners'>;
 
 /** The forms in which groups name members, admins and owners. */
 export function formsOf({ members, admins, owners }: Roles): MemberForm[] {

@@ -12,35 +12,35 @@ import { isCredential } from './credentials.js';
 import { NAMED_BY } from './mapping.js';
 import { PRESET_NAMES } from './presets/presets.js';
 
-// A message follows the path of the value, and a colon. Those of what has none here are in checkShape.
+// A message follows the path of the value, and a colon.
 
 const MOST_VALUES = 20;
-/** RFC 4512 §1.4: a descriptor or a numeric OID. */
-const DESCRIPTOR_OR_OID = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)$/;
-/** The same with options, such as `;lang-fr`, which belong to the name of an attribute (RFC 4512 §2.5). */
+/** RFC 4512 §1.4 and §2.5: a descriptor or a numeric OID, with options, such as `;lang-fr`, which belong to a name. */
 const ATTRIBUTE = /^(?:[A-Za-z][A-Za-z0-9-]*|\d+(?:\.\d+)+)(?:;[A-Za-z0-9-]+)*$/;
 /** RFC 6749 §3.3, without spaces, and without commas, which separate scopes in commands. */
 const SCOPE_TOKEN = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 /** Control characters, ends of lines, and characters that change the direction of the text that follows (UAX #9). */
 const NOT_IN_A_LINE = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u;
 
-const named = (form: RegExp, error: string) => z.string({ error }).max(256).regex(form, { error });
+const isEachOnce = (values: readonly string[]) => new Set(values).size === values.length;
+const named = (form: RegExp, error: string) => z.string(error).max(256).regex(form, error);
 
 /** A value, or a list of several. */
 const oneOrMore = <Item extends z.ZodType>(item: Item, error: string, least = 1) =>
   z
-    .union([item, z.array(item).min(least).max(MOST_VALUES)], { error: `${error}, or a list of such` })
+    .union([item, z.array(item).min(least).max(MOST_VALUES)], `${error}, or a list of such`)
     .transform((values) => [values].flat() as z.output<Item>[]);
 
 const AN_ATTRIBUTE = 'expected the name of an LDAP attribute';
-export const attribute = named(ATTRIBUTE, AN_ATTRIBUTE).refine((name) => !isCredential(name), {
-  error: 'an attribute that holds credentials',
-});
+export const attribute = named(ATTRIBUTE, AN_ATTRIBUTE).refine(
+  (name) => !isCredential(name),
+  'an attribute that holds credentials',
+);
 const attributes = oneOrMore(attribute, AN_ATTRIBUTE);
 const attributesOrNone = oneOrMore(attribute, AN_ATTRIBUTE, 0);
 
 const A_CLASS = 'expected the name of an object class';
-const objectClass = named(DESCRIPTOR_OR_OID, A_CLASS);
+const objectClass = named(ATTRIBUTE, A_CLASS);
 
 /** A text that a function reads. What it throws for a wrong text is the message. */
 const readable = (read: (text: string) => unknown) =>
@@ -59,7 +59,7 @@ const readable = (read: (text: string) => unknown) =>
 /** A filter that the service evaluates. */
 const filter = readable(compileFilter).refine(
   (text) => !attributesOfFilter(parseFilter(text)).some(isCredential),
-  { error: 'reads an attribute that holds credentials' },
+  'reads an attribute that holds credentials',
 );
 /** A filter that a server evaluates, by rules that the service may not know. See findServerFilters for files. */
 const searchFilter = readable(parseFilter);
@@ -67,12 +67,10 @@ const searchFilter = readable(parseFilter);
 export const baseDn = z
   .string()
   .trim()
-  .refine((text) => tryNormalizeDn(text) !== null, {
-    error: 'must be a DN such as dc=example,dc=org',
-  });
+  .refine((text) => tryNormalizeDn(text) !== null, 'must be a DN such as dc=example,dc=org');
 const bases = oneOrMore(readable(parseDn), 'expected a DN relative to DIRECTORY_BASE_DN').refine(
-  (dns) => new Set(dns.map(normalizeDn)).size === dns.length,
-  { error: 'has the same DN twice' },
+  (dns) => isEachOnce(dns.map(normalizeDn)),
+  'has the same DN twice',
 );
 
 const scopeName = named(
@@ -80,16 +78,18 @@ const scopeName = named(
   'expected the name of a scope (RFC 6749, section 3.3), without spaces, commas, quotes and backslashes',
 );
 const TAKEN: readonly string[] = [...BUILT_IN_SCOPES.map(({ name }) => name), ...FOREIGN_SCOPES];
-const ownScope = scopeName.refine((name) => !TAKEN.includes(name) && !(name in Object.prototype), {
-  error: 'a built-in scope, one of OpenID Connect, or a name of JavaScript',
-});
+const ownScope = scopeName.refine(
+  (name) => !TAKEN.includes(name) && !(name in Object.prototype),
+  'a built-in scope, one of OpenID Connect, or a name of JavaScript',
+);
 
 const fieldName = z
   .string()
   .max(64)
-  .regex(/^[A-Za-z][A-Za-z0-9_]*$/, {
-    error: 'expected a name for a GraphQL field: a letter, and letters, digits and _',
-  });
+  .regex(
+    /^[A-Za-z][A-Za-z0-9_]*$/,
+    'expected a name for a GraphQL field: a letter, and letters, digits and _',
+  );
 
 /** A text that the SDL shows, without escapes. */
 const sentence = z
@@ -97,7 +97,7 @@ const sentence = z
   .trim()
   .min(1)
   .max(1000)
-  .refine((text) => !NOT_IN_A_LINE.test(text), { error: 'expected one line of text that can be shown' });
+  .refine((text) => !NOT_IN_A_LINE.test(text), 'expected one line of text that can be shown');
 
 /** Types of single values of custom fields. In `[…!]!` each is a list of all values. */
 const VALUE_TYPES = ['String', 'Int', 'Float', 'Boolean', 'DateTime', 'URL', 'User', 'Group'] as const;
@@ -107,9 +107,7 @@ const FIELD_TYPES = [...VALUE_TYPES, ...VALUE_TYPES.map((type) => `[${type}!]!` 
 const customFieldKeys = z.strictObject({
   attribute: attributes.describe('The attribute. Of a list, the first that has a value is used.'),
   type: z
-    .enum(FIELD_TYPES, {
-      error: `expected ${VALUE_TYPES.join(', ')}, or a list such as "[String!]!" in quotes`,
-    })
+    .enum(FIELD_TYPES, `expected ${VALUE_TYPES.join(', ')}, or a list such as "[String!]!" in quotes`)
     .describe('The GraphQL type. A list has all values, a single value is the first.'),
   description: sentence.describe('The description of the GraphQL field.'),
   access: scopeName.optional().describe('The scope that reads the field. Default: that of the object.'),
@@ -180,9 +178,10 @@ const customField = customFieldKeys
 const fields = z
   .record(
     fieldName,
-    z.union([attributes, customField], {
-      error: 'expected the attribute of a built-in field, or {attribute, type, description}',
-    }),
+    z.union(
+      [attributes, customField],
+      'expected the attribute of a built-in field, or {attribute, type, description}',
+    ),
   )
   .describe('The attributes of built-in fields where they differ from the preset, and custom fields.');
 
@@ -191,21 +190,16 @@ const form = z.strictObject({
   by: z.enum(NAMED_BY).default('dn').describe('What the values are: DNs, ids of users, or entryUUIDs.'),
 });
 
-const isEachOnce = (values: readonly string[]) => new Set(values).size === values.length;
 const keysOf = (names: readonly string[]) => new Set(names.map((name) => name.toLowerCase()));
 
 /** With several forms of one kind, a change would not know which of them to write. */
 const role = z
-  .union([form, z.array(form).min(1)], {
-    error: 'expected {attribute: member, by: dn}, or a list of such maps',
-  })
+  .union([form, z.array(form).min(1)], 'expected {attribute: member, by: dn}, or a list of such maps')
   .transform((written) => [written].flat().map(({ attribute: attributes, by }) => ({ attributes, by })))
-  .refine((forms) => isEachOnce(forms.map(({ by }) => by)), {
-    error: 'has two forms with the same by',
-  })
-  .refine((forms) => isEachOnce(forms.flatMap(({ attributes: names }) => [...keysOf(names)])), {
-    error: 'reads an attribute in two ways',
-  })
+  .refine(
+    (forms) => isEachOnce(forms.flatMap(({ attributes: names, by }) => [`by ${by}`, ...keysOf(names)])),
+    'has two forms with the same by, or with the same attribute',
+  )
   .describe('Where members are read from: one form, or several with different `by`, which all count.');
 
 const entries = {

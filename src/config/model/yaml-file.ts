@@ -31,24 +31,27 @@ function parseYaml(text: string) {
     return { line: Math.max(line, 1), column: Math.max(col, 1), text: printable(problem) };
   };
   const offsetOf = (path: Path, part: 'key' | 'value'): number => {
-    const last = path.at(-1);
     const parent = path.length === 0 ? null : document.getIn(path.slice(0, -1), true);
     const pair = isMap(parent)
-      ? parent.items.find(({ key }) => isScalar(key) && key.value === last)
+      ? parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))
       : undefined;
     const nodes = [part === 'value' ? document.getIn(path, true) : undefined, pair?.key];
-    const range = nodes.map((node) => (isNode(node) ? node.range : undefined)).find((each) => each != null);
-    return range?.[0] ?? (path.length === 0 ? 0 : offsetOf(path.slice(0, -1), 'key'));
+    const offset = nodes
+      .map((node) => (isNode(node) ? node.range?.[0] : undefined))
+      .find((each) => each != null);
+    return offset ?? (path.length === 0 ? 0 : offsetOf(path.slice(0, -1), 'key'));
   };
+  const malformed = (message: string, offset = 0) =>
+    problemAt(offset, `the YAML is malformed: ${clip(message)}`);
   const problems = [...document.errors, ...document.warnings].map(({ message, pos }) =>
-    problemAt(pos[0], `the YAML is malformed: ${clip(message)}`),
+    malformed(message, pos[0]),
   );
   let value: unknown;
   try {
     if (problems.length === 0) value = document.toJS();
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
-    problems.push(problemAt(0, `the YAML is malformed: ${clip(error.message)}`));
+    problems.push(malformed(error.message));
   }
   // A file that was cut off must not hide the rules that it had.
   if (value === null && !text.includes('#')) problems.push(problemAt(0, 'the file is empty'));
@@ -95,25 +98,9 @@ export function describeProblems(file: string, problems: readonly FileProblem[])
   return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `${file}: ${counted(more, 'more problem')}`] : lines;
 }
 
-const EXPECTED: Readonly<Record<string, string>> = {
-  object: 'a map',
-  record: 'a map',
-  array: 'a list',
-  boolean: 'true or false',
-  string: 'a text',
-};
-
-/** The messages of what has none of its own. */
-const wordingOf: z.core.$ZodErrorMap = (issue) => {
-  if (issue.code === 'invalid_type') return `expected ${EXPECTED[issue.expected] ?? issue.expected}`;
-  if (issue.code === 'invalid_value') return `expected ${issue.values.map(String).join(', ')}`;
-  if (issue.code === 'too_small') return 'expected at least one value';
-  if (issue.code === 'too_big')
-    return `expected at most ${issue.maximum} ${issue.origin === 'string' ? 'characters' : 'values'}`;
-  // The keys that are known.
-  if (issue.code === 'unrecognized_keys') return Object.keys((issue.inst as z.ZodObject).shape).join(', ');
-  return undefined;
-};
+/** The message about unknown keys is the list of those that are known. */
+const knownKeys: z.core.$ZodErrorMap = (issue) =>
+  issue.code === 'unrecognized_keys' ? Object.keys((issue.inst as z.ZodObject).shape).join(', ') : undefined;
 
 /**
  * Compares a text with its declaration.
@@ -122,19 +109,13 @@ const wordingOf: z.core.$ZodErrorMap = (issue) => {
 export function checkShape<Shape>(text: string, schema: z.ZodType<Shape>) {
   const { value, problems: malformed, problemOf } = parseYaml(text);
   if (malformed.length > 0) return { shape: null, value: undefined, problems: malformed, problemOf };
-  const { data, error } = schema.safeParse(value, { error: wordingOf });
-  const issues = specific(error?.issues ?? []);
+  const issues = specific(schema.safeParse(value, { error: knownKeys }).error?.issues ?? []);
   const problems = issues.map(({ path, message, isKey }) =>
     problemOf(path, message, isKey ? 'key' : 'value'),
   );
   const rest: unknown = structuredClone(value);
   for (const issue of issues) removePart(rest, issue);
-  return {
-    shape: error === undefined ? data : (schema.safeParse(rest).data ?? null),
-    value,
-    problems,
-    problemOf,
-  };
+  return { shape: schema.safeParse(rest).data ?? null, value, problems, problemOf };
 }
 
 interface Issue {
@@ -180,17 +161,8 @@ function clip(text: string, most = 200): string {
   return text.length > most ? `${text.slice(0, most).replace(/[\ud800-\udbff]$/, '')}…` : text;
 }
 
-/** Text of the file in a message. */
-export function quote(text: string): string {
-  return `«${clip(text, 60)}»`;
-}
-
 /** Names the known word that is most similar to one, or else all of them. */
-export function didYouMean(
-  word: string,
-  known: readonly string[],
-  otherwise = `Known: ${known.join(', ')}`,
-): string {
+export function didYouMean(word: string, known: readonly string[]): string {
   const [closest] = suggestionList(word.slice(0, 64), known);
-  return closest === undefined ? otherwise : `Did you mean ${closest}?`;
+  return closest === undefined ? `Known: ${known.join(', ')}` : `Did you mean ${closest}?`;
 }

@@ -4,6 +4,7 @@ import type { Settings } from '../settings.js';
 import { PROVIDERS, type TokenRules } from './providers.js';
 
 export type AuthConfig = Readonly<ReturnType<typeof buildAuth>>;
+
 /** @param fields those of users, with those of the model */
 export function findUserFieldProblems({ rules }: AuthConfig, fields: readonly Field[]): string[] {
   const { userField } = rules;
@@ -20,7 +21,6 @@ export function hasSampleClients({ embeddedClients }: AuthConfig): boolean {
   return embeddedClients === resolveFile(SAMPLE_CLIENTS);
 }
 
-/** @param baseUrl base URL of the service, which is the default audience of tokens */
 export function buildAuth(settings: Settings, baseUrl: string) {
   const { AUTH_PROVIDER: provider } = settings;
   const [first = baseUrl, ...more] = settings.AUTH_AUDIENCE ?? [];
@@ -44,7 +44,6 @@ export function buildAuth(settings: Settings, baseUrl: string) {
     introspection: buildIntrospection(settings),
     /** Certificates of the authorities that the issuer is trusted by, as PEM. Null: those that Node.js trusts. */
     certificates: settings.AUTH_CA_FILE ?? null,
-    /** Absolute path of the file with the clients of the embedded provider. */
     embeddedClients: resolveFile(settings.AUTH_EMBEDDED_CLIENTS),
   };
 }

@@ -1,8 +1,9 @@
-import { buildMapping, buildVisibility } from '../model/build-mapping.js';
+import { buildMapping } from '../model/build-mapping.js';
+import { NO_RULES } from '../model/mapping.js';
 import type { Model } from '../model/model.schema.js';
 import { DEFAULT_PRESET, type PresetName } from '../model/presets/presets.js';
 import { resolveFile, SAMPLE_DIRECTORY, SAMPLE_MODEL } from '../paths.js';
-import { type Settings, splitUrls } from '../settings.js';
+import type { Settings } from '../settings.js';
 
 export type DirectoryConfig = Readonly<ReturnType<typeof buildDirectory>>;
 
@@ -11,20 +12,15 @@ export type FileSourceConfig = Extract<SourceConfig, { kind: 'file' }>;
 export type LdapSourceConfig = Extract<SourceConfig, { kind: 'ldap' }>;
 export type LdapServerConfig = ReturnType<typeof buildServer>;
 
-/** Returns whether users and groups come from the sample. */
 export function isSampleDirectory({ source }: Pick<DirectoryConfig, 'source'>): boolean {
   return source.kind === 'file' && source.file === resolveFile(SAMPLE_DIRECTORY);
 }
 
-/**
- * The path of the model file. Without a setting it is that of the sample for the sample directory.
- * @returns undefined: the built-in model applies
- */
+/** The path of the model file, by default that of the sample for the sample directory. Undefined: the built-in model applies. */
 export function modelFileOf(settings: Settings): string | undefined {
   return settings.DIRECTORY_MODEL ?? (namesSampleDirectory(settings) ? SAMPLE_MODEL : undefined);
 }
 
-/** Returns whether the settings name the sample, which is also the default. */
 export function namesSampleDirectory(settings: Settings): boolean {
   return isSampleDirectory({ source: buildSource(settings) });
 }
@@ -41,14 +37,12 @@ export function buildDirectory(settings: Settings, model: Model, passwordFile: s
     scanSeconds: settings.DIRECTORY_SCAN_SECONDS ?? null,
     /** Null: the kind of server decides. */
     follow: model.follow ?? null,
-    /** The kind of server whose preset applies. */
     server,
-    /** Whether the model names the kind. If not, it is recognized. */
+    /** If not, the kind is recognized. */
     isServerGiven: model.server !== undefined,
     mapping: buildMapping(model, settings.DIRECTORY_BASE_DN),
-    visibility: buildVisibility(model),
+    visibility: { ...NO_RULES, ...model.visibility },
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT },
-    /** Retention of changes in days. */
     changesDays: settings.DIRECTORY_CHANGES_DAYS,
   };
 }
@@ -66,7 +60,7 @@ function buildSource(settings: Settings, passwordFile: string | null = null) {
     kind: 'ldap' as const,
     url,
     /** Servers with the same content. The first one is preferred. */
-    servers: splitUrls(url).map((each) => buildServer(each, settings.DIRECTORY_STARTTLS)),
+    servers: url.split(/[\s,]+/).map((each) => buildServer(each, settings.DIRECTORY_STARTTLS)),
     certificates: settings.DIRECTORY_CA_FILE ?? null,
     bind: dn === undefined ? null : { dn, password },
     /** The file that the password is from: it may be replaced while the service runs. */

@@ -2,15 +2,10 @@ import { availableParallelism } from 'node:os';
 import { hostOf, isLoopback, readHost } from '../../common/url.js';
 import type { Settings } from '../settings.js';
 
-/** Returns the URL under which clients reach the service, without a trailing slash. */
-function baseUrlOf({ HOST, PORT, BASE_URL }: Settings): string {
-  const host = HOST.includes(':') ? `[${HOST}]` : HOST;
-  return (BASE_URL ?? `http://${host}:${PORT}`).replace(/\/+$/, '');
-}
-
 export function buildService(settings: Settings) {
   const production = settings.NODE_ENV === 'production';
-  const baseUrl = baseUrlOf(settings);
+  const host = settings.HOST.includes(':') ? `[${settings.HOST}]` : settings.HOST;
+  const baseUrl = (settings.BASE_URL ?? `http://${host}:${settings.PORT}`).replace(/\/+$/, '');
   return {
     production,
     allowEmbedded: settings.ALLOW_EMBEDDED,
@@ -20,7 +15,7 @@ export function buildService(settings: Settings) {
     workers: settings.AUTH_URL === undefined ? 1 : (settings.WORKERS ?? availableParallelism()),
     /** Without a trailing slash. */
     baseUrl,
-    /** The path of `baseUrl`, without a trailing slash: empty when the service is at the root of its host. */
+    /** Without a trailing slash: empty when the service is at the root of its host. */
     basePath: new URL(baseUrl).pathname.replace(/\/+$/, ''),
     logLevel: settings.LOG_LEVEL,
     trustedProxies: settings.TRUSTED_PROXIES as readonly string[],
@@ -38,7 +33,6 @@ export function buildMonitoring(settings: Settings) {
   return {
     /** Null: text in a terminal, JSON elsewhere. */
     logFormat: settings.LOG_FORMAT ?? null,
-    /** Whether the log has a line for every request. */
     requestLines: settings.LOG_REQUESTS,
     metrics,
     /** The label `service_name` of metrics, which distinguishes installations. */
@@ -59,7 +53,6 @@ export function buildRedis({ REDIS_URL: url, REDIS_CA_FILE, BASE_URL }: Settings
   return { url, prefix, certificates: REDIS_CA_FILE ?? null };
 }
 
-/** @returns null when the explorer is not served */
 export function buildExplorer(settings: Settings, baseUrl: string) {
   const { EXPLORER, EXPLORER_CLIENT_ID, AUTH_URL, NODE_ENV } = settings;
   const isRefused = settings.TRUSTED_DOCUMENTS !== undefined && settings.TRUSTED_DOCUMENTS_MODE === 'refuse';
@@ -91,7 +84,6 @@ export function buildLimits(settings: Settings) {
   };
 }
 
-/** Id of the service account of the demonstration. */
 export const DEMO_ACCOUNT = 'demo';
 
 /**
@@ -109,7 +101,6 @@ export function mayUseEmbedded(
   return name !== null && (isLoopback(name) || name === hostOf(new URL(baseUrl)));
 }
 
-/** The reason for rejecting such a request. */
 export const EMBEDDED_REFUSAL =
   'The embedded identity provider and the account of the demonstration only answer requests to localhost, or to the host of BASE_URL: ' +
   'set BASE_URL to the address that you use, or ALLOW_EMBEDDED=true';

@@ -1,4 +1,5 @@
-import { PRESET_NAMES, type PresetName, PRESETS } from '../../config/model/presets/presets.js';
+import { PRESET_NAMES, type PresetName } from '../../config/model/presets/presets.js';
+import { PRESETS } from '../../config/model/presets/read-presets.js';
 import type { Entry } from '../entry.js';
 import { type LdapConnection, readOne, type SearchOptions, type ServerKind } from './ldap-connection.js';
 import { type LdapResult, LdapResultError, ResultCode, resultCodeName } from './ldap-error.js';

@@ -1,8 +1,8 @@
 import { EventEmitter, on } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Control } from 'ldapts';
-import { DEFAULT_PRESET, PRESETS } from '../../config/model/presets/presets.js';
-import type { ChangeCounter } from '../../config/model/presets/presets.js';
+import { DEFAULT_PRESET } from '../../config/model/presets/presets.js';
+import { type ChangeCounter, PRESETS } from '../../config/model/presets/read-presets.js';
 import {
   followContent,
   SYNC_REQUEST,

@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { mappedFields, pictureFields } from '../../common/field.js';
 import { chunksOf } from '../../common/chunks.js';
 import { pause } from '../../common/pause.js';
-import { DEFAULT_PRESET, PRESETS } from '../../config/model/presets/presets.js';
+import { DEFAULT_PRESET } from '../../config/model/presets/presets.js';
+import { PRESETS } from '../../config/model/presets/read-presets.js';
 import {
   type DirectoryMapping,
   type EntryMapping,
@@ -341,7 +343,7 @@ export class ServerDirectory implements Directory {
 function requireKind({ isServerGiven, server }: DirectoryConfig, shown: RootDse): void {
   const kind = shown.kind === 'other' ? DEFAULT_PRESET : shown.kind;
   // Samba and Windows can be domain controllers of one domain.
-  const isSame = PRESETS[kind].users === PRESETS[server].users;
+  const isSame = isDeepStrictEqual(PRESETS[kind].users, PRESETS[server].users);
   if (!isServerGiven && !isSame) throw new OtherServerError(kind, server);
 }
 
