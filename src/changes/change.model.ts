@@ -87,11 +87,8 @@ export class Change {
 }
 
 /** A change as clients outside of GraphQL receive it: the fields of `Change` that are values. */
-export function describeChange(change: Change): object {
-  const { id, kind, at, userId, userNodeId, groupId, groupNodeId, previousId, roleBefore, roleAfter } =
-    change;
-  const subjects = { userId, userNodeId, groupId, groupNodeId, previousId };
-  return { id, kind, at: at.toISOString(), ...subjects, roleBefore, roleAfter };
+export function describeChange({ userKey: _user, groupKey: _group, ...shown }: Change): object {
+  return shown;
 }
 
 /** What the access log counts where changes with some users are sent. */
