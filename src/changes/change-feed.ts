@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
@@ -20,14 +21,8 @@ const MAX_READS = 4;
 const MAX_PARTS = 20;
 /** Milliseconds until the log is read again after the database was unavailable. */
 const RETRY_MS = 1000;
-/** Milliseconds after which a client connects again: different ones, so that clients do not come back together. */
-const RECONNECT_MS = 1000;
-const RECONNECT_SPREAD_MS = 4000;
 /** Milliseconds between two comments in a stream, and between two verifications of its token. */
 const INTERVAL_MS = 15_000;
-
-/** Not a count of news: the log has to be read. */
-const NEVER = -1;
 
 /** What a client has asked for. */
 interface StreamRequest {
@@ -39,17 +34,8 @@ interface StreamRequest {
   readonly address: string;
 }
 
-/** A part of the log as server-sent events (HTML standard, §9.2). Many streams share it. */
-interface PartEvents {
-  readonly bytes: Buffer;
-  /** The cursor of the last event. */
-  readonly last: string | undefined;
-  readonly users: number;
-  readonly end: string;
-  readonly hasMore: boolean;
-  readonly isPersonal: boolean;
-}
-
+/** A part of the log as server-sent events (HTML standard, §9.2), and the cursor of the last one. Many streams share it. */
+type PartEvents = Awaited<ReturnType<ChangeFeed['read']>>;
 type Asked = readonly [after: string, filter: LogFilter, viewer: Viewer];
 
 /**
@@ -74,7 +60,7 @@ export class ChangeFeed {
 
   constructor(
     private readonly log: ChangeLog,
-    revisions: Revisions,
+    private readonly revisions: Revisions,
     private readonly accessLog: AccessLog,
     private readonly guard: OAuthGuard,
   ) {
@@ -100,10 +86,11 @@ export class ChangeFeed {
     // Everything up to `position` was sent or is not selected. The client has the cursor `sent`.
     let [position, sent] = [start, start];
     let part: PartEvents | null = first;
-    let seen = NEVER;
+    /** How much news there was before the log was read. */
+    let seen: number | null = null;
     let verifiedAt = performance.now();
-    const retry = Math.round(RECONNECT_MS + Math.random() * RECONNECT_SPREAD_MS);
-    yield `retry: ${retry}\nid: ${sent}\n\n`;
+    // After different times, so that clients do not come back together.
+    yield `retry: ${randomInt(1000, 5000)}\nid: ${sent}\n\n`;
     while (!this.isEnding && !asked.request.socket.destroyed) {
       if (part !== null) {
         position = part.end;
@@ -121,7 +108,7 @@ export class ChangeFeed {
       if (part?.hasMore === true || seen !== this.log.news) {
         seen = this.log.news;
         part = await this.readNext(position, asked);
-        if (part === null) seen = NEVER;
+        if (part === null) seen = null;
       } else {
         part = null;
         await this.log.pause(Math.max(0, verifiedAt + INTERVAL_MS - performance.now()), seen);
@@ -134,7 +121,7 @@ export class ChangeFeed {
    * @throws ServiceError, which ends the stream
    */
   private async readNext(after: string, { filter, viewer }: StreamRequest): Promise<PartEvents | null> {
-    const isEveryone = viewer.limitedTo === null && !this.log.isPersonal;
+    const isEveryone = viewer.limitedTo === null && !this.revisions.hides;
     const asked: Asked = [after, filter, isEveryone ? OUTSIDER : viewer];
     try {
       const part = await this.parts.fetch(JSON.stringify(asked), { context: asked });
@@ -150,7 +137,7 @@ export class ChangeFeed {
   }
 
   /** @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if the cursor is not of this database */
-  async read(after: string, filter: LogFilter, viewer: Viewer): Promise<PartEvents> {
+  async read(after: string, filter: LogFilter, viewer: Viewer) {
     const { edges, ...part } = await this.log.readAfter(after, PART_SIZE, filter, viewer);
     const texts = edges.map(
       ({ node, cursor }) =>

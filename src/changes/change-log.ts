@@ -12,7 +12,7 @@ import { lookupCondition, notFound, type TableNames } from '../database/fields/o
 import { type PageSource, readPage } from '../database/paging/page.js';
 import { type Reader, REVISION, statement, Values } from '../database/statements/statement.js';
 import type { Viewer } from '../database/visibility/viewer.js';
-import { Connection, type Edge } from '../graphql/schema/connection.js';
+import { Connection } from '../graphql/schema/connection.js';
 import { roleOf } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { Change, type ChangeFilter } from './change.model.js';
@@ -140,6 +140,11 @@ async function refuseLost(cursor: string, argument: 'after' | 'before', reader: 
   return read;
 }
 
+/** Whether a cursor was of another database, or is too old: it is gone for good. */
+export function isLost(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && ['INVALID_CURSOR', 'CHANGE_CURSOR_EXPIRED'].includes(error.code);
+}
+
 /** Whether a text has the form of a cursor of changes, of this database or of another one. */
 export function isChangeCursor(cursor: string): boolean {
   const [binding, place, revision] = readCursor(cursor);
@@ -185,16 +190,6 @@ const PART: PageSelection = {
   node: new Map(),
 };
 
-/** Changes that follow each other in the log. */
-interface LogPart {
-  readonly edges: readonly Edge<Change>[];
-  /** The cursor after which to continue, with any filter. */
-  readonly end: string;
-  readonly hasMore: boolean;
-  /** Whether other viewers may see other changes. */
-  readonly isPersonal: boolean;
-}
-
 /** The log of changes as one viewer sees it, for those who follow it without GraphQL: they read a part, and wait for news. */
 @Injectable()
 export class ChangeLog {
@@ -206,11 +201,6 @@ export class ChangeLog {
     database.revisions.onChanged(() => {
       this.wake();
     });
-  }
-
-  /** Whether viewers with the same scopes may see different changes. */
-  get isPersonal(): boolean {
-    return this.database.revisions.hides;
   }
 
   /** Ends the pauses of all followers. */
@@ -240,8 +230,12 @@ export class ChangeLog {
     return cursorAt(end, revision, reader);
   }
 
-  /** @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if the cursor is not of this database */
-  async readAfter(after: string, limit: number, filter: LogFilter, viewer: Viewer): Promise<LogPart> {
+  /**
+   * Changes that follow each other, and the cursor `end` after which to continue, with any filter. If they are personal, other viewers
+   * may see others.
+   * @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if the cursor is not of this database
+   */
+  async readAfter(after: string, limit: number, filter: LogFilter, viewer: Viewer) {
     const reader = new VisibleReader(this.database, viewer);
     // The end is read in place of the total, and so as of the same revision as the changes.
     const source = { ...changeSource(filter), total: END };

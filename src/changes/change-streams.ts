@@ -18,7 +18,7 @@ import { RateLimiter, rateLimitHeaders, type RateLimitState } from '../graphql/r
 import { HttpAdapter } from '../http/http-adapter.js';
 import { ReadOnlyGuard, RejectionError } from '../http/rejection.js';
 import { ChangeFeed } from './change-feed.js';
-import { ChangeLog, isChangeCursor } from './change-log.js';
+import { ChangeLog, isChangeCursor, isLost } from './change-log.js';
 
 /** Seconds after which a client may try again to open one stream too many. */
 const RETRY_SECONDS = 15;
@@ -79,7 +79,9 @@ export class ChangeStreamsController implements OnModuleInit {
     const viewer = viewerOf(principal, this.config.directory.visibility.bypass);
     const filter = { kinds, groupKey: group === null ? null : await this.log.findGroup(group, viewer) };
     const position = after ?? (await this.log.readEnd(viewer));
-    const first = await this.feed.read(position, filter, viewer).catch(rejectLost);
+    const first = await this.feed.read(position, filter, viewer).catch((error: unknown) => {
+      throw isLost(error) ? new RejectionError(410, error.code, error.message) : error;
+    });
     if (this.feed.isEnding) throw new ServiceUnavailableError('The service is ending');
     void reply.headers({ ...HEADERS, ...rateLimitHeaders(rateLimits) });
     if (method === 'HEAD' || response.destroyed) {
@@ -124,13 +126,6 @@ export class ChangeStreamsController implements OnModuleInit {
     this.feed.rejected++;
     return new ServiceError(code, message, { retryAfter: RETRY_SECONDS });
   }
-}
-
-/** A cursor that was valid in another database, or is too old, is gone for good. */
-function rejectLost(error: unknown): never {
-  const isLost =
-    error instanceof ServiceError && ['INVALID_CURSOR', 'CHANGE_CURSOR_EXPIRED'].includes(error.code);
-  throw isLost ? new RejectionError(410, error.code, error.message) : error;
 }
 
 /** The parameters in the URL. Several kinds are separated by commas, or in several parameters. */

@@ -19,9 +19,7 @@ registerEnumType(ChangeKind, {
     GROUP_UPDATED: { description: 'An attribute of the group changed; its members did not.' },
     GROUP_DELETED: { description: 'A group was removed from the directory.' },
     MEMBER_ADDED: { description: 'A user joined a group with the role `roleAfter`.' },
-    MEMBER_REMOVED: {
-      description: 'A user with the role `roleBefore` left a group.',
-    },
+    MEMBER_REMOVED: { description: 'A user with the role `roleBefore` left a group.' },
     ROLE_CHANGED: { description: 'The role of a user in a group changed.' },
   },
 });

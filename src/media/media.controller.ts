@@ -110,13 +110,12 @@ export class MediaController {
 /** @throws RejectionError for an invalid URL */
 function verify(target: string, keys: readonly Buffer[], now: Date): SignedPicture {
   const verified = verifyUrl(target, keys, now);
+  if (verified.outcome === 'valid') return verified;
   if (verified.outcome === 'malformed')
     throw new RejectionError(400, 'BAD_REQUEST', 'The parameters expires and signature are needed');
   if (verified.outcome === 'invalid')
     throw new RejectionError(403, 'SIGNATURE_INVALID', 'The signature does not belong to this URL');
-  if (verified.outcome === 'expired')
-    throw new RejectionError(403, 'URL_EXPIRED', 'The URL has expired: ask for a new one');
-  return verified;
+  throw new RejectionError(403, 'URL_EXPIRED', 'The URL has expired: ask for a new one');
 }
 
 /** The error does not disclose whether the user or only the picture is missing. */

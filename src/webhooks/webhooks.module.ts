@@ -3,7 +3,7 @@ import { Inject, Logger, Module } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AccessLog } from '../access-log/access-log.js';
 import { AccessLogModule } from '../access-log/access-log.module.js';
-import { ChangeLog } from '../changes/change-log.js';
+import { ChangeLog, isLost } from '../changes/change-log.js';
 import { accessOf, type Change } from '../changes/change.model.js';
 import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
@@ -141,10 +141,9 @@ class Receiver {
 
   private async recover(error: unknown, state: WebhookState | null): Promise<void> {
     const { id } = this.target;
-    const code = error instanceof ServiceError ? error.code : null;
-    if (code === null)
+    if (!(error instanceof ServiceError))
       this.logger.error(`The webhook «${id}» waits: ${error instanceof Error ? error.message : ''}`);
-    if (state === null || (code !== 'INVALID_CURSOR' && code !== 'CHANGE_CURSOR_EXPIRED')) return;
+    if (state === null || !isLost(error)) return;
     // A restored database has another position, which is tried next.
     await this.change(state, { disabledAt: new Date(), failure: POSITION_LOST });
     this.logger.error(
