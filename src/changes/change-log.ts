@@ -21,31 +21,13 @@ const COLUMNS = [
   'c.id::text',
   'c.kind',
   instantText('c.at'),
-  'c.user_key',
-  'c.user_id',
-  'c.user_uuid',
-  'c.group_key',
-  'c.group_id',
-  'c.group_uuid',
-  'c.id_before',
-  'c.role_before',
-  'c.role_after',
+  ...['user_key', 'user_id', 'user_uuid', 'group_key', 'group_id', 'group_uuid'].map((name) => `c.${name}`),
+  ...['id_before', 'role_before', 'role_after'].map((name) => `c.${name}`),
 ];
 
-type ChangeRow = [
-  id: string,
-  kind: number,
-  at: string,
-  userKey: number | null,
-  userId: string | null,
-  userUuid: string | null,
-  groupKey: number | null,
-  groupId: string | null,
-  groupUuid: string | null,
-  previousId: string | null,
-  roleBefore: number | null,
-  roleAfter: number | null,
-];
+type SubjectOfRow = [key: number | null, id: string | null, uuid: string | null];
+type Differences = [previousId: string | null, roleBefore: number | null, roleAfter: number | null];
+type ChangeRow = [id: string, kind: number, at: string, ...SubjectOfRow, ...SubjectOfRow, ...Differences];
 
 /** A cursor is a position in the whole log, and goes with every filter. */
 const BINDING = bindCursor('changes', {}, {});
@@ -57,23 +39,23 @@ function changeOf(row: ChangeRow, seal: KeySeal): Change {
   [change.id = ''] = seal.seal([Number(id)], BINDING);
   Object.assign(change, { at: new Date(at), userKey, userId, groupKey, groupId, previousId });
   change.kind = kindNumbered(kind);
-  change.userNodeId = userUuid === null ? null : nodeIdOf('User', userUuid);
-  change.groupNodeId = groupUuid === null ? null : nodeIdOf('Group', groupUuid);
+  change.userNodeId = userUuid && nodeIdOf('User', userUuid);
+  change.groupNodeId = groupUuid && nodeIdOf('Group', groupUuid);
   change.roleBefore = before === null ? null : roleOf(before);
   change.roleAfter = after === null ? null : roleOf(after);
   return change;
 }
 
-interface ChangeSubjects {
-  readonly userKey: number | null;
-  readonly groupKey: number | null;
+/** What selects changes, after the user and the group were looked up. */
+export interface LogFilter extends Pick<ChangeFilter, 'kinds' | 'since'> {
+  readonly userKey?: number | null;
+  readonly groupKey?: number | null;
 }
 
 /** The log, oldest first. */
-export function changeSource(filter: ChangeFilter, { userKey, groupKey }: ChangeSubjects): PageSource {
+export function changeSource(filter: LogFilter): PageSource {
   const values = new Values();
-  const since = filter.since ?? null;
-  const kinds = filter.kinds ?? null;
+  const { since = null, kinds = null, userKey = null, groupKey = null } = filter;
   const numbers = [...new Set(kinds ?? [])].map(numberOfKind);
   const conditions: string[] = [];
   if (since !== null)
@@ -103,14 +85,8 @@ export function changeSource(filter: ChangeFilter, { userKey, groupKey }: Change
 /** SQL for the number at the end of the log: the highest one, of a change that is kept or was deleted. */
 const END = `(select greatest(m.changes_pruned_to, (select max(n.id) from changes n))::float8 from mirror_state m)`;
 
-type LogState = [
-  /** The number after which every change can be read. */
-  start: number,
-  end: number,
-  /** Whether the database ever had the revision that was asked for. */
-  isKnown: boolean,
-  revision: string,
-];
+/** After `start`, every change can be read. `isKnown`: the database once had the revision that is asked for. */
+type LogState = [start: number, end: number, isKnown: boolean, revision: string];
 
 const READ_STATE = statement(
   `
@@ -164,6 +140,11 @@ async function refuseLost(cursor: string, argument: 'after' | 'before', reader: 
   return read;
 }
 
+/** Whether a cursor was of another database, or is too old: it is gone for good. */
+export function isLost(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && ['INVALID_CURSOR', 'CHANGE_CURSOR_EXPIRED'].includes(error.code);
+}
+
 /** Whether a text has the form of a cursor of changes, of this database or of another one. */
 export function isChangeCursor(cursor: string): boolean {
   const [binding, place, revision] = readCursor(cursor);
@@ -199,21 +180,6 @@ export async function getSubject(names: TableNames, input: ObjectInput, reader: 
   throw new NotFoundError(`${notFound(names, noun, by).message}, and none was deleted recently`, noun);
 }
 
-/** Changes that follow each other in the log, each with its cursor. */
-interface LogPart {
-  readonly changes: readonly { readonly change: Change; readonly cursor: string }[];
-  /** The cursor after which to continue, with any filter. */
-  readonly end: string;
-  readonly hasMore: boolean;
-  /** Whether other viewers may see other changes. */
-  readonly isPersonal: boolean;
-}
-
-/** The changes that a reader of parts selects. */
-export interface PartFilter extends Pick<ChangeFilter, 'kinds'> {
-  readonly groupKey?: number | null;
-}
-
 const PART: PageSelection = {
   cacheKey: 'part of the log',
   rows: true,
@@ -224,14 +190,37 @@ const PART: PageSelection = {
   node: new Map(),
 };
 
-/** Reads the log of changes in parts, as one viewer sees it, for those who follow it without GraphQL. */
+/** The log of changes as one viewer sees it, for those who follow it without GraphQL: they read a part, and wait for news. */
 @Injectable()
 export class ChangeLog {
-  constructor(private readonly database: Database) {}
+  /** Grows with each revision. Followers note it before they read, so that what comes meanwhile ends their pause. */
+  news = 0;
+  private readonly pauses = new Set<() => void>();
 
-  /** Whether viewers with the same scopes may see different changes. */
-  get isPersonal(): boolean {
-    return this.database.revisions.hides;
+  constructor(private readonly database: Database) {
+    database.revisions.onChanged(() => {
+      this.wake();
+    });
+  }
+
+  /** Ends the pauses of all followers. */
+  wake(): void {
+    this.news++;
+    for (const end of this.pauses) end();
+  }
+
+  /** Waits until there is other news, and so long at most. A timer each costs less than a signal that thousands listen to. */
+  async pause(milliseconds: number, news: number): Promise<void> {
+    if (this.news !== news) return;
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.pauses.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, milliseconds).unref();
+      this.pauses.add(end);
+    });
   }
 
   /** Throws ServiceUnavailableError before the first revision. */
@@ -241,23 +230,21 @@ export class ChangeLog {
     return cursorAt(end, revision, reader);
   }
 
-  /** @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if the cursor is not of this database */
-  async readAfter(
-    after: string,
-    limit: number,
-    { groupKey = null, ...filter }: PartFilter,
-    viewer: Viewer,
-  ): Promise<LogPart> {
+  /**
+   * Changes that follow each other, and the cursor `end` after which to continue, with any filter. If they are personal, other viewers
+   * may see others.
+   * @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if the cursor is not of this database
+   */
+  async readAfter(after: string, limit: number, filter: LogFilter, viewer: Viewer) {
     const reader = new VisibleReader(this.database, viewer);
     // The end is read in place of the total, and so as of the same revision as the changes.
-    const source = { ...changeSource(filter, { userKey: null, groupKey }), total: END };
+    const source = { ...changeSource(filter), total: END };
     const page = { after, first: limit };
     const { connection, revision } = await listChanges(page, source, PART, reader);
-    const hasMore = connection.pageInfo.hasNextPage;
-    const changes = connection.edges.map(({ node: change, cursor }) => ({ change, cursor }));
-    const last = hasMore ? changes.at(-1)?.cursor : undefined;
-    const end = last ?? cursorAt(connection.totalCount, revision, reader);
-    return { changes, hasMore, isPersonal: reader.isPersonal, end };
+    const { edges, pageInfo, totalCount } = connection;
+    const last = pageInfo.hasNextPage ? edges.at(-1)?.cursor : undefined;
+    const end = last ?? cursorAt(totalCount, revision, reader);
+    return { edges, hasMore: pageInfo.hasNextPage, isPersonal: reader.isPersonal, end };
   }
 
   /** The key of the group with an identity, for a viewer who may see it. Throws NotFoundError. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { All, Controller, Inject, Injectable, type OnModuleInit, Req, Res, UseGuards } from '@nestjs/common';
+import { All, Controller, Inject, type OnModuleInit, Req, Res, UseGuards } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
@@ -11,15 +11,14 @@ import { UnauthenticatedError } from '../auth/authentication.error.js';
 import type { Principal } from '../auth/principal.js';
 import { ChangeKind } from '../common/change-kind.js';
 import { BadUserInputError, bounded, ServiceError, ServiceUnavailableError } from '../common/errors.js';
-import type { ObjectInput } from '../common/identity.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { LoadShedder } from '../graphql/http/load-shedder.js';
 import { RateLimiter, rateLimitHeaders, type RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 import { ReadOnlyGuard, RejectionError } from '../http/rejection.js';
-import { ChangeFeed, ChangeStream } from './change-feed.js';
-import { ChangeLog, isChangeCursor } from './change-log.js';
+import { ChangeFeed } from './change-feed.js';
+import { ChangeLog, isChangeCursor, isLost } from './change-log.js';
 
 /** Seconds after which a client may try again to open one stream too many. */
 const RETRY_SECONDS = 15;
@@ -44,14 +43,10 @@ const PIPELINED = new RejectionError(
 );
 
 /** Opens streams of changes as server-sent events (docs/clients.md), and bounds their number. Opening one counts as a request. */
-@Injectable()
-export class ChangeStreams implements OnModuleInit {
-  /** One object for each open stream. */
-  private readonly places = new Set<{ readonly countedAs: string }>();
-  private isEnding = false;
-  /** Number of rejections since the start. */
-  rejected = 0;
-
+@RequireScopes('directory')
+@Controller()
+@UseGuards(ReadOnlyGuard)
+export class ChangeStreamsController implements OnModuleInit {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly log: ChangeLog,
@@ -61,22 +56,17 @@ export class ChangeStreams implements OnModuleInit {
     private readonly adapterHost: HttpAdapterHost,
   ) {}
 
-  /** Number of open streams. */
-  get open(): number {
-    return this.places.size;
-  }
-
   onModuleInit(): void {
     const adapter = this.adapterHost.httpAdapter as unknown;
     if (!(adapter instanceof HttpAdapter)) return;
     adapter.drained.signal.addEventListener('abort', () => {
-      this.isEnding = true;
       this.feed.endAll();
     });
   }
 
   /** Answers a request with a stream, which lasts until the client or the service ends it. Throws before that. */
-  async answer(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  @All('changes/v1')
+  async answer(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { principal, ip, method, query, headers, raw } = request;
     const { raw: response } = reply;
     if (principal === null) throw UnauthenticatedError.malformedHeader();
@@ -89,8 +79,10 @@ export class ChangeStreams implements OnModuleInit {
     const viewer = viewerOf(principal, this.config.directory.visibility.bypass);
     const filter = { kinds, groupKey: group === null ? null : await this.log.findGroup(group, viewer) };
     const position = after ?? (await this.log.readEnd(viewer));
-    const first = await this.feed.read(position, filter, viewer).catch(rejectLost);
-    if (this.isEnding) throw new ServiceUnavailableError('The service is ending');
+    const first = await this.feed.read(position, filter, viewer).catch((error: unknown) => {
+      throw isLost(error) ? new RejectionError(410, error.code, error.message) : error;
+    });
+    if (this.feed.isEnding) throw new ServiceUnavailableError('The service is ending');
     void reply.headers({ ...HEADERS, ...rateLimitHeaders(rateLimits) });
     if (method === 'HEAD' || response.destroyed) {
       void reply.send();
@@ -99,12 +91,8 @@ export class ChangeStreams implements OnModuleInit {
     reply.hijack();
     response.writeHead(200, reply.getHeaders() as Record<string, string>);
     const asked = { principal, viewer, filter, request: raw, address: ip };
-    const stream = new ChangeStream(asked, position, first);
-    response.once('close', () => {
-      stream.end();
-    });
-    // Fails only if the client goes.
-    pipeline(Readable.from(this.feed.follow(stream)), response).catch(() => undefined);
+    // Fails if the client goes, or if its cursor is lost.
+    pipeline(Readable.from(this.feed.follow(asked, position, first)), response).catch(() => undefined);
   }
 
   /**
@@ -121,41 +109,23 @@ export class ChangeStreams implements OnModuleInit {
     await this.limiter.countRequest({ principal, ip, rateLimits });
     if (response.destroyed) return;
     const { streams, streamsPerPrincipal } = this.config.limits;
+    const { places } = this.feed;
     const place = { countedAs: principal.countedAs };
-    const own = [...this.places].filter(({ countedAs }) => countedAs === place.countedAs);
+    const own = [...places].filter(({ countedAs }) => countedAs === place.countedAs);
     if (own.length >= streamsPerPrincipal)
       throw this.reject('RATE_LIMITED', `Too many streams: a principal can have ${streamsPerPrincipal}`);
-    if (this.open >= streams)
+    if (places.size >= streams)
       throw this.reject('SERVICE_UNAVAILABLE', 'Too many streams are open at the moment');
-    this.places.add(place);
+    places.add(place);
     response.once('close', () => {
-      this.places.delete(place);
+      places.delete(place);
     });
   }
 
   private reject(code: 'RATE_LIMITED' | 'SERVICE_UNAVAILABLE', message: string): ServiceError {
-    this.rejected++;
+    this.feed.rejected++;
     return new ServiceError(code, message, { retryAfter: RETRY_SECONDS });
   }
-}
-
-@RequireScopes('directory')
-@Controller()
-@UseGuards(ReadOnlyGuard)
-export class ChangeStreamsController {
-  constructor(private readonly streams: ChangeStreams) {}
-
-  @All('changes/v1')
-  stream(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    return this.streams.answer(request, reply);
-  }
-}
-
-/** A cursor that was valid in another database, or is too old, is gone for good. */
-function rejectLost(error: unknown): never {
-  const isLost =
-    error instanceof ServiceError && ['INVALID_CURSOR', 'CHANGE_CURSOR_EXPIRED'].includes(error.code);
-  throw isLost ? new RejectionError(410, error.code, error.message) : error;
 }
 
 /** The parameters in the URL. Several kinds are separated by commas, or in several parameters. */
@@ -175,18 +145,11 @@ const PARAMETERS = z
     'group and groupNodeId identify the same group: send one',
   );
 
-interface Parameters {
-  /** Null: from now on. */
-  readonly after: string | null;
-  readonly kinds: ChangeKind[] | null;
-  readonly group: ObjectInput | null;
-}
-
 /**
  * Reads the parameters and the header Last-Event-ID, with which a client resumes and which therefore precedes `after`.
  * @throws BadUserInputError; ServiceError INVALID_CURSOR if the cursor is malformed
  */
-function readParameters(query: unknown, lastEventId: string | string[] | undefined): Parameters {
+function readParameters(query: unknown, lastEventId: string | string[] | undefined) {
   const { data, error } = PARAMETERS.safeParse(query);
   if (error) {
     const [{ path, message } = { path: [], message: '' }] = error.issues;
@@ -201,5 +164,6 @@ function readParameters(query: unknown, lastEventId: string | string[] | undefin
       argument: 'after',
     });
   const { kinds = null, group: id = null, groupNodeId: nodeId = null } = data;
+  // Without `after`, a stream begins now.
   return { after, kinds, group: id === null && nodeId === null ? null : { id, nodeId } };
 }

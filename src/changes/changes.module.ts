@@ -18,7 +18,7 @@ import { UsersModule } from '../users/users.module.js';
 import { UsersService } from '../users/users.service.js';
 import { ChangeFeed } from './change-feed.js';
 import { ChangeLog, changeSource, getSubject, listChanges, readStart } from './change-log.js';
-import { ChangeStreams, ChangeStreamsController } from './change-streams.js';
+import { ChangeStreamsController } from './change-streams.js';
 import { ChangeListArguments, Change, ChangeConnection } from './change.model.js';
 
 /** The log of changes, for clients that keep a copy of the directory. */
@@ -43,11 +43,9 @@ class ChangesResolver {
   ): Promise<Connection<Change>> {
     const { user, group, ...filter } = page.filter ?? {};
     const { fields } = this.config.directory.mapping.users;
-    const subjects = {
-      userKey: user ? await getSubject(userTable(fields), user, reader) : null,
-      groupKey: group ? await getSubject(GROUP_TABLE, group, reader) : null,
-    };
-    const source = changeSource(filter, subjects);
+    const userKey = user ? await getSubject(userTable(fields), user, reader) : null;
+    const groupKey = group ? await getSubject(GROUP_TABLE, group, reader) : null;
+    const source = changeSource({ ...filter, userKey, groupKey });
     const { connection } = await listChanges(page, source, pageSelection(info), reader);
     return connection;
   }
@@ -87,7 +85,7 @@ class ChangeConnectionResolver {
 @Module({
   imports: [GraphQLModule, UsersModule, GroupsModule],
   controllers: [ChangeStreamsController],
-  providers: [ChangesResolver, ChangeConnectionResolver, ChangeLog, ChangeFeed, ChangeStreams],
-  exports: [ChangeStreams],
+  providers: [ChangesResolver, ChangeConnectionResolver, ChangeLog, ChangeFeed],
+  exports: [ChangeFeed],
 })
 export class ChangesModule {}

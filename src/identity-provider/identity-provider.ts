@@ -61,15 +61,8 @@ class IdentityProvider implements OnModuleInit {
   }
 
   private build(clients: readonly Client[], keys: ProviderKeys): RequestListener {
-    const provider = buildProvider({
-      issuer: this.config.baseUrl,
-      audience: this.config.auth.audiences[0],
-      clients,
-      scopes: this.config.scopes,
-      corsOrigins: this.config.corsOrigins,
-      keys,
-      findPerson: (id) => this.findPerson(id),
-    });
+    const findPerson = (id: string) => this.findPerson(id);
+    const provider = buildProvider({ config: this.config, clients, keys, findPerson });
     const log = (error: unknown) => {
       if (error instanceof OIDCProviderError && error.cause instanceof ServiceError) {
         this.logger.warn(error.cause.message);

@@ -4,7 +4,7 @@ import type { Configuration, OIDCContext, ResourceServer } from 'oidc-provider';
 import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.js';
 import { InvalidRequest, InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
-import type { ScopeDefinition } from '../config/scopes.js';
+import type { Config } from '../config/config.js';
 import { PROTECTED_PATHS } from '../http/challenges.js';
 import { type Client, clientMetadata, providerScopes } from './clients.js';
 
@@ -43,21 +43,17 @@ export type ProviderPerson = Readonly<Record<string, string> & { sub: string }>;
 type FindPerson = (id: string) => Promise<ProviderPerson | null>;
 
 interface ProviderOptions {
-  /** The URL of this service. It may have a path, with which all links of the provider then begin. */
-  readonly issuer: string;
-  /** The `aud` of access tokens. */
-  readonly audience: string;
+  /** The URL of this service may have a path, with which all links of the provider then begin. */
+  readonly config: Pick<Config, 'auth' | 'baseUrl' | 'corsOrigins' | 'scopes'>;
   readonly clients: readonly Client[];
-  /** The scopes of the API. */
-  readonly scopes: readonly ScopeDefinition[];
-  readonly corsOrigins: readonly string[];
   readonly keys: ProviderKeys;
   readonly findPerson: FindPerson;
 }
 
 /** Builds the OpenID provider. Requests come without the path of the issuer. */
 export function buildProvider(options: ProviderOptions): Provider {
-  const { issuer, clients, findPerson } = options;
+  const { clients, findPerson } = options;
+  const { baseUrl: issuer } = options.config;
   const clientsById = new Map(clients.map((client) => [client.client_id, client]));
   const provider = new Provider(issuer, configuration(options, clientsById));
   useIssuerForLinks(provider, issuer);
@@ -90,7 +86,8 @@ for (const level of ['info', 'warn'] as const) {
 const EXPIRED_DEVICE_CODE = 600;
 
 function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string, Client>): Configuration {
-  const { issuer, clients, corsOrigins, keys, findPerson } = options;
+  const { clients, keys, findPerson } = options;
+  const { baseUrl: issuer, corsOrigins, scopes } = options.config;
   const cookiePath = new URL(issuer).pathname.replace(/\/*$/, '');
   return {
     adapter: createMemoryAdapter(EXPIRED_DEVICE_CODE),
@@ -128,7 +125,7 @@ function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string
       code_verification: '/oauth2/device',
       end_session: '/oauth2/logout',
     },
-    scopes: providerScopes(options.scopes),
+    scopes: providerScopes(scopes),
   };
 }
 
@@ -144,9 +141,9 @@ function features(
     introspection: { enabled: true },
     resourceIndicators: {
       enabled: true,
-      defaultResource: () => options.issuer,
+      defaultResource: () => options.config.baseUrl,
       getResourceServerInfo: ({ oidc }, resource, client) =>
-        resourceServer(options, oidc, resource, clientsById.get(client.clientId)),
+        resourceServer(options.config, oidc, resource, clientsById.get(client.clientId)),
       useGrantedResource: () => true,
     },
     revocation: { enabled: true },
@@ -175,16 +172,15 @@ function describeOwner(findPerson: FindPerson, clientsById: ReadonlyMap<string, 
  * selects the scopes too: those that the client does not have are ignored, and the response names the others (RFC 6749 §3.3).
  */
 function resourceServer(
-  { issuer, audience, scopes }: ProviderOptions,
+  { auth, baseUrl: issuer, scopes }: ProviderOptions['config'],
   oidc: OIDCContext,
   resource: string,
   client: Client | undefined,
 ): ResourceServer {
   // The resources of RFC 9728 are paths of this service.
+  const [audience] = auth.audiences;
   const own = [issuer, `${issuer}/`, audience, ...PROTECTED_PATHS.map((path) => `${issuer}${path}`)];
-  if (!own.includes(resource)) {
-    throw new InvalidTarget('resource must be this service');
-  }
+  if (!own.includes(resource)) throw new InvalidTarget('resource must be this service');
   const allowed = new Set(client?.scope.split(' '));
   const requested = [...oidc.requestParamScopes];
   const granted = requested.filter((scope) => allowed.has(scope)).join(' ');

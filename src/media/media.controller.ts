@@ -1,7 +1,6 @@
 import { All, Controller, Inject, Req, Res, UseGuards } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessLog } from '../access-log/access-log.js';
-import type { PersonalDataAccess } from '../access-log/personal-data.decorator.js';
 import { Public } from '../auth/access.js';
 import { foldId } from '../common/identity.js';
 import { Database } from '../database/database.js';
@@ -14,11 +13,6 @@ import { PROBLEM_FORM, ReadOnlyGuard, RejectionError, type RejectionForm } from 
 import { chooseFormat, etagOf, PictureRenderer, type Rendering } from './rendering/picture-renderer.js';
 import { SIGNING_KEYS, type SigningKeys } from './signing/signing-keys.js';
 import { type PictureKind, type SignedPicture, verifyUrl } from './signing/signed-url.js';
-
-const PERSONAL_DATA: Readonly<Record<PictureKind, PersonalDataAccess>> = {
-  photo: { fields: ['User.photo'], users: [1] },
-  picture: { fields: ['User.picture'], users: [1] },
-};
 
 /**
  * Returns one row even if no user has the id. Most requests need only the digest. A user who is hidden from some viewers has
@@ -86,7 +80,7 @@ export class MediaController {
       return;
     }
     // A response without bytes discloses no personal data.
-    if (method === 'GET') this.accessLog.noteSignedUrl(PERSONAL_DATA[signed.kind]);
+    if (method === 'GET') this.accessLog.noteSignedUrl({ fields: [`User.${signed.kind}`], users: [1] });
     void reply.type(`image/${rendering.format}`).header('Content-Length', bytes.length);
     void reply.send(method === 'HEAD' ? undefined : bytes);
   }
@@ -115,17 +109,13 @@ export class MediaController {
 
 /** @throws RejectionError for an invalid URL */
 function verify(target: string, keys: readonly Buffer[], now: Date): SignedPicture {
-  const verification = verifyUrl(target, keys, now);
-  switch (verification.outcome) {
-    case 'valid':
-      return verification;
-    case 'malformed':
-      throw new RejectionError(400, 'BAD_REQUEST', 'The parameters expires and signature are needed');
-    case 'invalid':
-      throw new RejectionError(403, 'SIGNATURE_INVALID', 'The signature does not belong to this URL');
-    case 'expired':
-      throw new RejectionError(403, 'URL_EXPIRED', 'The URL has expired: ask for a new one');
-  }
+  const verified = verifyUrl(target, keys, now);
+  if (verified.outcome === 'valid') return verified;
+  if (verified.outcome === 'malformed')
+    throw new RejectionError(400, 'BAD_REQUEST', 'The parameters expires and signature are needed');
+  if (verified.outcome === 'invalid')
+    throw new RejectionError(403, 'SIGNATURE_INVALID', 'The signature does not belong to this URL');
+  throw new RejectionError(403, 'URL_EXPIRED', 'The URL has expired: ask for a new one');
 }
 
 /** The error does not disclose whether the user or only the picture is missing. */

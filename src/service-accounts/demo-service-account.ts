@@ -25,8 +25,12 @@ export class DemoServiceAccount {
    * @returns its token, which is the same at every start; null if there is no account, or if it was revoked
    */
   async ensure(): Promise<string | null> {
-    if (!isSampleDirectory(this.config.directory) && !this.config.allowEmbedded) return null;
-    const scopes = this.scopes();
+    const { directory, scopes: known, allowEmbedded } = this.config;
+    const isSample = isSampleDirectory(directory);
+    if (!isSample && !allowEmbedded) return null;
+    // It reads the fields of the sample's model too, but not what the model hides: it has no user.
+    const own = isSample ? ownScopes(known).map(({ name }) => name) : [];
+    const scopes = ['read', 'directory', ...own.filter((name) => name !== directory.visibility.bypass)];
     const create = () => ({ secret: newSecret() });
     const { secret } = await this.dataSource.findOrCreateKey('demo-service-account', create);
     const description = 'To try the service with.';
@@ -42,14 +46,6 @@ export class DemoServiceAccount {
     }
     this.secret = secret;
     return this.find();
-  }
-
-  /** It reads the fields of the sample's model too, but not what the model hides: it has no user. */
-  private scopes(): string[] {
-    const { directory, scopes } = this.config;
-    const own = isSampleDirectory(directory) ? ownScopes(scopes) : [];
-    const isBypass = (name: string) => name === directory.visibility.bypass;
-    return ['read', 'directory', ...own.map(({ name }) => name).filter((name) => !isBypass(name))];
   }
 
   /** The token after `ensure`. */

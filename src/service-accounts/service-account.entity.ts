@@ -1,7 +1,7 @@
-import { Field, ID, ObjectType } from '@nestjs/graphql';
+import { ID, ObjectType } from '@nestjs/graphql';
 import { Check, Column, Entity, PrimaryColumn, Index, JoinColumn, ManyToOne } from 'typeorm';
-import { InheritAccess } from '../auth/access.js';
 import type { Scope } from '../auth/principal.js';
+import { Shown } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/derived-fields.js';
 
 /** The account of a program. It is not mirrored: an operator creates it with `directory service-account create`. */
@@ -11,18 +11,15 @@ import { DateTime } from '../graphql/schema/derived-fields.js';
 @Entity('service_accounts')
 @Check('service_accounts_id_form', `id ~ '^[a-z0-9][a-z0-9-]{1,63}$'`)
 export class ServiceAccountEntity {
-  @InheritAccess()
-  @Field(() => ID, { description: 'The id, which is the first part of the token.' })
+  @Shown(() => ID, 'The id, which is the first part of the token.')
   @PrimaryColumn('text', { primaryKeyConstraintName: 'service_accounts_pk' })
   id!: string;
 
-  @InheritAccess()
-  @Field(() => String, { description: 'The name of the program.' })
+  @Shown(() => String, 'The name of the program.')
   @Column('text')
   name!: string;
 
-  @InheritAccess()
-  @Field(() => String, { nullable: true, description: 'The purpose of the account.' })
+  @Shown(() => String, 'The purpose of the account.', { nullable: true })
   @Column('text', { nullable: true })
   description!: string | null;
 
@@ -34,8 +31,7 @@ export class ServiceAccountEntity {
   @Column('text', { nullable: true })
   purpose!: string | null;
 
-  @InheritAccess()
-  @Field(() => [String], { description: 'The scopes of the account.' })
+  @Shown(() => [String], 'The scopes of the account.')
   @Column('text', { array: true })
   scopes!: Scope[];
 
@@ -43,24 +39,21 @@ export class ServiceAccountEntity {
   @Column('uuid', { name: 'limited_to', array: true, nullable: true })
   limitedTo!: string[] | null;
 
-  @InheritAccess()
-  @Field(() => DateTime, { description: 'The time of creation.' })
+  @Shown(() => DateTime, 'The time of creation.')
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
   createdAt!: Date;
 
-  @InheritAccess()
-  @Field(() => DateTime, {
+  @Shown(() => DateTime, 'The time at which the account expires. Null if it does not expire.', {
     nullable: true,
-    description: 'The time at which the account expires. Null if it does not expire.',
   })
   @Column({ type: 'timestamptz', name: 'expires_at', precision: 3, nullable: true })
   expiresAt!: Date | null;
 
-  @InheritAccess()
-  @Field(() => DateTime, {
-    nullable: true,
-    description: 'The time of the last use, with a precision of a minute. Null before the first use.',
-  })
+  @Shown(
+    () => DateTime,
+    'The time of the last use, with a precision of a minute. Null before the first use.',
+    { nullable: true },
+  )
   @Column({ type: 'timestamptz', name: 'last_used_at', precision: 3, nullable: true })
   lastUsedAt!: Date | null;
 

@@ -100,16 +100,14 @@ export class ServiceAccountsService {
         await addSecret(manager, account.id, secret);
       });
     } catch (error) {
-      throw await this.explainConflict(account.id, databaseError(error));
+      const known = databaseError(error);
+      const isTaken = known instanceof ServiceError && known.code === 'CONFLICT';
+      if (!isTaken || !(await this.accounts.existsBy({ id: account.id, revokedAt: Not(IsNull()) })))
+        throw known;
+      const message = `The service account «${account.id}» was revoked: --reuse creates another one with its id`;
+      throw new ServiceError('CONFLICT', message);
     }
     return { account: created, token: buildToken(account.id, secret) };
-  }
-
-  private async explainConflict(id: string, error: Error): Promise<Error> {
-    if (!(error instanceof ServiceError && error.code === 'CONFLICT')) return error;
-    const isRevoked = await this.accounts.existsBy({ id, revokedAt: Not(IsNull()) });
-    const message = `The service account «${id}» was revoked: --reuse creates another one with its id`;
-    return isRevoked ? new ServiceError('CONFLICT', message) : error;
   }
 
   /** The entryUUIDs of groups, which stay the same when a group is renamed. Throws BadUserInputError. */

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
-import { request as sendHttp } from 'node:http';
+import { type IncomingMessage, request as sendHttp } from 'node:http';
 import { request as sendHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { type Change, describeChange } from '../changes/change.model.js';
@@ -69,17 +69,15 @@ function post(
   // A name is resolved by `lookup`, which an address does not pass.
   if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return Promise.reject(withCode(PRIVATE));
   const send = url.protocol === 'https:' ? sendHttps : sendHttp;
-  const options = { method: 'POST', headers, signal, agent: false as const };
+  const lookup = allowPrivate ? {} : { lookup: lookupPublic };
   return new Promise((resolveStatus, reject) => {
-    const sent = send(url, { ...options, ...(allowPrivate ? {} : { lookup: lookupPublic }) }, (response) => {
-      response.destroy();
+    const end = (response: IncomingMessage) => {
+      response.socket.destroy();
       resolveStatus(response.statusCode ?? 0);
-    });
+    };
+    const sent = send(url, { method: 'POST', headers, signal, agent: false, ...lookup }, end);
     // Node destroys a connection that would change its protocol, and reports nothing else.
-    sent.on('upgrade', (response, socket) => {
-      socket.destroy();
-      resolveStatus(response.statusCode ?? 0);
-    });
+    sent.on('upgrade', end);
     const timer = setTimeout(() => sent.destroy(withCode(TOO_LATE)), TIMEOUT_MS);
     sent.on('error', reject);
     sent.on('close', () => {

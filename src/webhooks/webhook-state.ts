@@ -39,12 +39,10 @@ export async function enableWebhook(
   id: string,
   fromNow: boolean,
 ): Promise<void> {
-  const unknown = new NotFoundError(`There is no webhook «${id}»`, 'id');
   const target = config.webhooks.find((each) => each.id === id);
-  if (fromNow && target === undefined) throw unknown;
   const log = new ChangeLog(new Database(dataSource, new Revisions(dataSource, config)));
-  const end = fromNow && target !== undefined ? await log.readEnd(viewerOfWebhook(target, config)) : null;
-  const enabled = { ...NO_FAILURE, disabledAt: null, ...(end === null ? {} : { cursor: end }) };
-  const { affected } = await dataSource.getRepository(WebhookEntity).update(id, enabled);
-  if (affected === 0) throw unknown;
+  const end = target && fromNow ? { cursor: await log.readEnd(viewerOfWebhook(target, config)) } : {};
+  const webhooks = dataSource.getRepository(WebhookEntity);
+  const { affected } = target ? await webhooks.update(id, { ...NO_FAILURE, ...end }) : { affected: 0 };
+  if (affected === 0) throw new NotFoundError(`There is no webhook «${id}»`, 'id');
 }

@@ -32,4 +32,4 @@ export class WebhookEntity {
 
 export type WebhookState = Readonly<WebhookEntity>;
 
-export const NO_FAILURE = { attempts: 0, failedSeconds: 0, failure: null } as const;
+export const NO_FAILURE = { attempts: 0, failedSeconds: 0, failure: null, disabledAt: null } as const;

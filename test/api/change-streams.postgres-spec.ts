@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { ChangeStreams } from '../../src/changes/change-streams.js';
+import { ChangeFeed } from '../../src/changes/change-feed.js';
 import { pruneChanges } from '../../src/mirror/revision/write-changes.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import type { Scope } from '../../src/auth/principal.js';
@@ -192,7 +192,7 @@ describe('streams of changes', () => {
   });
 
   it('closes the connection of a reader that does not read, which then resumes without a gap', async () => {
-    const countOpen = () => Promise.resolve(service.app.get(ChangeStreams).open);
+    const countOpen = () => Promise.resolve(service.app.get(ChangeFeed).places.size);
     await eventually(countOpen, 0);
     const slow = await (await open()).begun();
     const fast = await (await open()).begun();

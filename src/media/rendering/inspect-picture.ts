@@ -18,12 +18,10 @@ export async function inspectPicture(bytes: Uint8Array): Promise<Inspection> {
   try {
     const sharp = await loadSharp();
     const { width, height, compression } = await sharp(bytes, { limitInputPixels: false }).metadata();
-    if (width * height > PIXEL_LIMIT) {
+    if (width * height > PIXEL_LIMIT)
       return { ok: false, reason: `has ${width} × ${height} pixels, more than ${PIXEL_LIMIT}` };
-    }
-    if (format === 'avif' && compression !== 'av1') {
+    if (format === 'avif' && compression !== 'av1')
       return { ok: false, reason: 'is a HEIF picture in another encoding than AVIF' };
-    }
     return { ok: true, format };
   } catch {
     // The message of the decoder does not help an administrator of a directory.
@@ -45,17 +43,14 @@ const FORMATS: { format: SourceFormat; begins: RegExp }[] = [
   { format: 'avif', begins: /^[^]{4}ftyp(?:avif|avis|mif1)/ },
 ];
 
-let loading: Promise<typeof sharp> | null = null;
+let loading: Promise<typeof sharp> | undefined;
 
 /** The library takes 20 MB, so only the first picture loads it. */
 export function loadSharp(): Promise<typeof sharp> {
-  return (loading ??= load());
-}
-
-async function load(): Promise<typeof sharp> {
-  const library = (await import('sharp')).default;
-  // One thread per rendering. The operation cache is off, because no two renderings have the same input.
-  library.concurrency(1);
-  library.cache(false);
-  return library;
+  return (loading ??= import('sharp').then(({ default: library }) => {
+    // One thread per rendering. The operation cache is off, because no two renderings have the same input.
+    library.concurrency(1);
+    library.cache(false);
+    return library;
+  }));
 }

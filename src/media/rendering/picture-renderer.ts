@@ -29,12 +29,8 @@ export interface Rendering {
   readonly format: RenderingFormat;
 }
 
-/** What a rendering is made of. */
-interface Source {
-  readonly rendering: Rendering;
-  readonly digest: string;
-  readonly load: () => Promise<Buffer | null>;
-}
+/** Fetches the picture; called only when a rendering has to be created. */
+type Load = () => Promise<Buffer | null>;
 
 /** Bytes of renderings in memory: a few thousand in the sizes that pages show. */
 const CACHE_BYTES = 32 * 1024 * 1024;
@@ -68,31 +64,29 @@ export async function etagOf({ sha256, size, format }: Rendering): Promise<strin
 export class PictureRenderer {
   private readonly logger = new Logger(PictureRenderer.name);
   /** Concurrent calls for one rendering share its creation, also if it is dropped meanwhile. */
-  private readonly renderings = new LRUCache<string, Buffer, Source>({
+  private readonly renderings = new LRUCache<string, Buffer, readonly [Rendering, Load]>({
     maxSize: CACHE_BYTES,
     // An entry has a name, too.
     sizeCalculation: (bytes) => bytes.length + 1000,
-    fetchMethod: (_name, _stale, { context }) => this.make(context),
+    fetchMethod: (_name, _stale, { context }) => this.make(...context),
     ignoreFetchAbort: true,
   });
   private readonly limit = pLimit(RENDERINGS_AT_ONCE);
 
   /**
    * Returns the bytes of a rendering, or null when the picture no longer exists or cannot be decoded.
-   * @param load fetches the picture; called only when the rendering has to be created
    * @throws ServiceUnavailableError when too many renderings are waiting, and any error of `load`
    */
-  async find(rendering: Rendering, load: () => Promise<Buffer | null>): Promise<Buffer | null> {
+  async find(rendering: Rendering, load: Load): Promise<Buffer | null> {
     const digest = rendering.sha256.toString('hex');
     if (this.renderings.has(digest)) return null;
     const name = `${digest} ${rendering.size ?? ''} ${rendering.format}`;
-    return (await this.renderings.fetch(name, { context: { rendering, digest, load } })) ?? null;
+    return (await this.renderings.fetch(name, { context: [rendering, load] })) ?? null;
   }
 
-  private async make({ rendering, digest, load }: Source): Promise<Buffer | undefined> {
-    if (this.limit.pendingCount >= RENDERINGS_WAITING) {
+  private async make(rendering: Rendering, load: Load): Promise<Buffer | undefined> {
+    if (this.limit.pendingCount >= RENDERINGS_WAITING)
       throw new ServiceUnavailableError('Too many pictures are being prepared at the moment');
-    }
     return this.limit(async () => {
       const picture = await load();
       if (picture === null) return undefined;
@@ -100,6 +94,7 @@ export class PictureRenderer {
       try {
         return await render(library, picture, rendering);
       } catch {
+        const digest = rendering.sha256.toString('hex');
         // The digest is the key in the table of pictures, and names no user.
         if (!this.renderings.has(digest))
           this.logger.warn(`The picture ${digest} cannot be decoded and counts as none`);
@@ -117,8 +112,7 @@ export class PictureRenderer {
 async function render(library: typeof sharp, picture: Buffer, { size, format }: Rendering): Promise<Buffer> {
   if (recognizeFormat(picture) === null) throw new Error('Not one of the formats that are shown');
   const side = size ?? LONGEST_SIDE;
-  // A truncated picture is an error. Harmless irregularities, which pictures of old cameras often have, are
-  // not.
+  // A truncated picture is an error, and harmless irregularities of old cameras are not.
   const image = library(picture, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
     .autoOrient()
     .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true });

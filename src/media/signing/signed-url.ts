@@ -22,18 +22,13 @@ export interface SignedPicture {
   readonly id: string;
   /** Null: the size of the picture, at most LONGEST_SIDE. */
   readonly size: PictureSize | null;
-  /** Whether it was given to someone who sees the user by the rules of visibility, when others did not see the user. */
+  /** Whether it was given to someone who sees the user by the rules of visibility, when others did not. The URL does not show it. */
   readonly isForAudience: boolean;
   /** Unix time in seconds from which the URL is no longer valid. */
   readonly expires: number;
 }
 
-/**
- * Result of the verification of a request target.
- * - `malformed`: a parameter is missing.
- * - `invalid`: the signature does not match the URL.
- * - `expired`: the signature is correct, and the URL has expired or is valid for longer than it can be.
- */
+/** Malformed: a parameter is missing. Expired: correctly signed, but too old, or valid for longer than a URL can be. */
 type Verification =
   ({ readonly outcome: 'valid' } & SignedPicture) | { readonly outcome: 'malformed' | 'invalid' | 'expired' };
 
@@ -48,16 +43,10 @@ export function expiryOf(now: Date): number {
 }
 
 /** The base URL is not signed, because a proxy may serve the service under another name. */
-export function signUrl(request: {
-  baseUrl: string;
-  kind: PictureKind;
-  id: string;
-  size: PictureSize | null;
-  /** Whether the user is hidden from some viewers. The URL does not show it. */
-  isForAudience?: boolean;
-  now: Date;
-  key: Buffer;
-}): string {
+export function signUrl(
+  request: Pick<SignedPicture, 'kind' | 'id' | 'size'> &
+    Partial<SignedPicture> & { readonly baseUrl: string; readonly now: Date; readonly key: Buffer },
+): string {
   const { baseUrl, kind, id, size, isForAudience = false, now, key } = request;
   const path = pathOf(kind, id);
   const expires = expiryOf(now);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Counter, Histogram } from 'prom-client';
-import { ChangeStreams } from '../../changes/change-streams.js';
+import { ChangeFeed } from '../../changes/change-feed.js';
 import { ERROR_CODES } from '../../common/errors.js';
 import { errorCounts } from '../../graphql/errors/error-response.js';
 import { LoadShedder } from '../../graphql/http/load-shedder.js';
@@ -65,7 +65,7 @@ export class RequestMetrics implements MetricGroup {
     private readonly limiter: RateLimiter,
     private readonly failedLogins: FailedLogins,
     private readonly shedder: LoadShedder,
-    private readonly streams: ChangeStreams,
+    private readonly streams: ChangeFeed,
   ) {}
 
   /** @param route a declared one, so that labels have a bounded number of values */
