@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import { parseUrl } from '../../common/url.js';
@@ -26,35 +26,30 @@ import { matchesEtag } from '../../http/headers.js';
 import { bodyOf } from '../cache/response-cache.js';
 import { RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.js';
 import { LoadShedder } from './load-shedder.js';
-import { TrustedDocuments } from './persisted-documents.js';
+import { TrustedDocuments } from './documents.js';
 
-/** Maximum size of all header fields together, in bytes. */
 const MAX_HEADER_BYTES = 16_384;
 
 /** The media types of the responses to valid heads, cached because clients repeat the same head. */
 const correct = new LRUCache<string, string>({ max: 1000 });
-/** Longer heads are not cached. */
 const MAX_CACHED_LENGTH = 500;
 
-/** The fields on which it depends. */
-const DECISIVE = ['host', 'accept', 'content-type', 'content-encoding'];
-
-/** The step that checks the head, before the body is read. Throws as in the table of docs/http.md. */
+/** Checks the head before the body is read. Throws as in the table of docs/http.md. */
 function readHead(request: FastifyRequest): void {
   const { method, raw } = request;
   if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
-    const headers = { allow: 'GET, HEAD, POST' };
-    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', 'The endpoint accepts GET, HEAD and POST', headers);
+    const message = 'The endpoint accepts GET, HEAD and POST';
+    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'GET, HEAD, POST' });
   }
-  if (sizeOf(raw.rawHeaders) > MAX_HEADER_BYTES) {
-    throw new RejectionError(
-      431,
-      'PAYLOAD_TOO_LARGE',
-      `The headers are larger than ${MAX_HEADER_BYTES} bytes`,
-    );
+  let bytes = 0;
+  for (const text of raw.rawHeaders) bytes += text.length + 2;
+  if (bytes > MAX_HEADER_BYTES) {
+    const message = `The headers are larger than ${MAX_HEADER_BYTES} bytes`;
+    throw new RejectionError(431, 'PAYLOAD_TOO_LARGE', message);
   }
   request.maxStaleness = readMaxStaleness(raw.headers);
-  const key = JSON.stringify([method, ...DECISIVE.map((name) => raw.headers[name])]);
+  const { host, accept, 'content-type': contentType, 'content-encoding': coding } = raw.headers;
+  const key = JSON.stringify([method, host, accept, contentType, coding]);
   let type = correct.get(key);
   if (type === undefined) {
     type = checkFields(request);
@@ -63,15 +58,10 @@ function readHead(request: FastifyRequest): void {
   request.responseType = type;
 }
 
-function sizeOf(rawHeaders: readonly string[]): number {
-  let bytes = 0;
-  for (const text of rawHeaders) bytes += text.length + 2;
-  return bytes;
-}
-
-/** Checks the fields on which the cached result depends. */
 function checkFields({ method, raw }: FastifyRequest): string {
-  if (!hasHost(raw)) throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
+  const { host } = raw.headers;
+  if (host === undefined || /[/?#@\\]/.test(host) || parseUrl(`http://${host}/`) === null)
+    throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
   if (method === 'POST') checkBodyFields(raw.headers);
   const mediaType = responseType(raw);
   if (mediaType !== undefined) return mediaType;
@@ -81,25 +71,14 @@ function checkFields({ method, raw }: FastifyRequest): string {
   );
 }
 
-/** RFC 9112 §3.2: a request without a valid Host is rejected with 400. */
-function hasHost({ headers: { host } }: IncomingMessage): boolean {
-  return host !== undefined && !/[/?#@\\]/.test(host) && parseUrl(`http://${host}/`) !== null;
-}
-
 function checkBodyFields(headers: IncomingHttpHeaders): void {
-  if (!isJson(headers['content-type'])) {
-    throw new ServiceError(
-      'UNSUPPORTED_MEDIA_TYPE',
-      'The body must be JSON: Content-Type: application/json, in UTF-8',
-    );
-  }
+  const reject = (message: string) => {
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', message);
+  };
+  if (!isJson(headers['content-type']))
+    reject('The body must be JSON: Content-Type: application/json, in UTF-8');
   const coding = headers['content-encoding'] ?? 'identity';
-  if (coding.toLowerCase() !== 'identity') {
-    throw new ServiceError(
-      'UNSUPPORTED_MEDIA_TYPE',
-      'The body must be sent as it is, without Content-Encoding',
-    );
-  }
+  if (coding.toLowerCase() !== 'identity') reject('The body must be sent without Content-Encoding');
 }
 
 /** RFC 9110 §8.3.1. Without a charset, JSON is UTF-8 (RFC 8259 §8.1), the only accepted charset. */
@@ -151,9 +130,7 @@ export function readParameters({ method, bodyText, url }: FastifyRequest): Reque
 }
 
 function read(parameters: unknown): RequestParameters {
-  if (Array.isArray(parameters))
-    throw new ServiceError('BAD_REQUEST', 'A request contains one operation: batches are not supported');
-  if (!isObject(parameters)) throw new ServiceError('BAD_REQUEST', 'The body must be a JSON object');
+  if (!isObject(parameters)) throw new ServiceError('BAD_REQUEST', 'The body must be one JSON object');
   const reference = referenceIn(parameters);
   const isNamed = reference !== null && isWithoutText(parameters['query']);
   for (const [name, isValid, expected] of MEMBERS)
@@ -215,9 +192,6 @@ function readReference(id: unknown, member: DocumentReference['member']): Docume
   throw new BadUserInputError(`${member} must be a hash or an id of at most 200 characters`, member);
 }
 
-/** Characters of an entity tag, of six bits each. */
-const TAG_LENGTH = 22;
-
 /** For caches of one client only, which ask before each use. A shared cache that ignores it must distinguish callers. */
 const REVALIDATED = { 'cache-control': 'private, no-cache', vary: 'Accept, Authorization, Origin' };
 
@@ -268,7 +242,6 @@ export class Endpoint {
     });
   }
 
-  /** Before the body is read. */
   private async admit(request: FastifyRequest): Promise<void> {
     request.rateLimits = [];
     this.shedder.admit();
@@ -304,7 +277,6 @@ export class Endpoint {
     };
   }
 
-  /** The payload of the response. */
   private finish(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -328,8 +300,7 @@ export class Endpoint {
 /** Gives a response to GET its entity tag. Returns whether the client has the response (RFC 9110 §13.1.2, docs/adr/0017). */
 function isUnchanged(request: FastifyRequest, reply: FastifyReply, body: string | Buffer): boolean {
   if (!request.isRevalidated || request.raw.method === 'POST' || reply.statusCode !== 200) return false;
-  const digest = hash('sha256', `${request.responseType}\n${String(body)}`, 'base64url');
-  const tag = `"${digest.slice(0, TAG_LENGTH)}"`;
+  const tag = `"${hash('sha256', `${request.responseType}\n${String(body)}`, 'base64url').slice(0, 22)}"`;
   void reply.headers({ ...REVALIDATED, etag: `W/${tag}` });
   return matchesEtag(request.headers['if-none-match'], tag);
 }

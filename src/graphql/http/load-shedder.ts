@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ServiceUnavailableError } from '../../common/errors.js';
 
-/** Milliseconds between two measurements. */
 const INTERVAL_MS = 100;
 /** A process whose event loop is late by so many milliseconds answers nothing in time. */
 const MAX_DELAY_MS = 500;
@@ -11,7 +10,6 @@ const MOST_LATE = 3;
 /** Rejects requests while the event loop is late (docs/adr/0023). */
 @Injectable()
 export class LoadShedder implements OnApplicationShutdown {
-  /** Since the start. */
   rejected = 0;
   /** The last measurements at which the event loop was late. */
   private late = 0;

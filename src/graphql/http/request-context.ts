@@ -1,7 +1,6 @@
 import {
   type DocumentNode,
   type ExecutionResult,
-  type GraphQLSchema,
   type OperationTypeNode,
   GraphQLError,
   type GraphQLResolveInfo,
@@ -21,7 +20,6 @@ import type { Reader, Statement } from '../../database/statements/statement.js';
 import type { Viewer } from '../../database/visibility/viewer.js';
 import { viewerOf } from '../../auth/access.js';
 import { type Database, VisibleReader } from '../../database/database.js';
-import type { OperationCost } from '../analysis/operation-cost.js';
 import DataLoader from 'dataloader';
 import type { ServiceError } from '../../common/errors.js';
 
@@ -64,8 +62,6 @@ export interface OperationLabel {
 
 export interface ValidatedOperation extends PolicyDecision {
   readonly document: DocumentNode;
-  /** The schema restricted to the scopes of the token. */
-  readonly schema: GraphQLSchema;
   readonly variables: Variables;
   /** Null if graphql-js executes it. */
   readonly compiled: CompiledQuery | null;
@@ -80,26 +76,20 @@ export type CompiledQuery = (
 
 /** What the steps of the endpoint know of a request. */
 export class RequestState {
-  /** Null if the request has no token. */
   principal: Principal | null = null;
   /** The rate limits that were charged, requests first; null if the request is not for the endpoint. */
   rateLimits: RateLimitState[] | null = null;
-  /** The media type of the response; null before the head is read. */
   responseType: string | null = null;
   /** Maximum age of the mirror in seconds; null if there is no limit. */
   maxStaleness: number | null = null;
-  /** The body as it was sent; null if there is none. */
   bodyText: string | null = null;
   parameters: RequestParameters | null = null;
   cached: CachedResponse | null = null;
   validated: ValidatedOperation | null = null;
-  /** The label for logs and metrics; null if there is no operation. */
   operation: OperationLabel | null = null;
-  /** Number of statements that the operation has sent. */
   statements = 0;
   /** The state from which the response was read; null if it contains nothing of the mirror. */
   mirrorRead: MirrorRead | null = null;
-  /** The personal data in the response; null if there is none. */
   personalData: PersonalDataAccess | null = null;
   /** Whether clients may keep the response, and ask whether it has changed. */
   isRevalidated = false;
@@ -114,7 +104,6 @@ declare module 'fastify' {
 export class Batches {
   private readonly loaders = new Map<string, DataLoader<unknown, unknown>>();
 
-  /** @param reader source of all reads */
   constructor(private readonly reader: Reader) {}
 
   /**
@@ -147,11 +136,9 @@ export interface Withheld {
 export class RequestContext implements Reader {
   reader!: Reader;
   batches!: Batches;
-  /** Null before the operation was charged. */
-  cost: OperationCost | null = null;
   /** By the response keys that lead to the selection. */
   withheld!: Map<string, Withheld>;
-  private operation: OperationRequest | null = null;
+  parsed!: OperationRequest;
   private readRevisions!: Set<string | null>;
   private preview: PreviewTransaction | null = null;
   private made: VisibleReader | null = null;
@@ -169,15 +156,9 @@ export class RequestContext implements Reader {
     return this.made;
   }
 
-  /** Begins an operation, in the copy of the context that Apollo has made. */
   begin(operation: OperationRequest): void {
-    this.operation = operation;
+    this.parsed = operation;
     this.reset();
-  }
-
-  get parsed(): OperationRequest {
-    if (this.operation === null) throw new Error('No operation has begun');
-    return this.operation;
   }
 
   /** The request of Fastify, under the name that Nest expects. */
@@ -243,14 +224,12 @@ export class RequestContext implements Reader {
     return null;
   }
 
-  /** Makes all further reads use this transaction. */
   startPreview(transaction: PreviewTransaction): void {
     this.preview = transaction;
     transaction.counter = this.request;
     this.reset();
   }
 
-  /** The transaction in which mutations make their changes. */
   get previewTransaction(): PreviewTransaction {
     if (this.preview === null) throw new Error('Only mutations have a preview transaction');
     return this.preview;
