@@ -67,7 +67,7 @@ describe('an automatic persisted query', () => {
     [
       'a persistedQuery that is no object',
       { extensions: { persistedQuery: 'x' } },
-      'extensions.persistedQuery.version',
+      'extensions.persistedQuery',
     ],
   ])('is rejected with %s', async (_what, body, argument) => {
     const answer = await sendBody(body);
