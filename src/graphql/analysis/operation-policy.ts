@@ -81,9 +81,9 @@ export function evaluatePolicy(
   request: OperationRequest,
   variables: Variables,
   principal: Principal | null,
-  { limits, accessLogDays }: Pick<Config, 'limits' | 'accessLogDays'>,
+  config: Pick<Config, 'limits' | 'accessLogDays'>,
 ): PolicyDecision {
-  return new Walk(request, variables, principal, limits, accessLogDays > 0).decide();
+  return new Walk(request, variables, principal, config).decide();
 }
 
 interface Place {
@@ -113,10 +113,9 @@ class Walk {
     private readonly request: OperationRequest,
     private readonly variables: Variables,
     private readonly principal: Principal | null,
-    private readonly limits: Config['limits'],
-    private readonly findsPersonalData: boolean,
+    private readonly config: Pick<Config, 'limits' | 'accessLogDays'>,
   ) {
-    this.cost = new CostCount(limits);
+    this.cost = new CostCount(config.limits);
     this.isMutation = request.definition.operation === OperationTypeNode.MUTATION;
     this.fragments = new Map(
       request.document.definitions.flatMap((node) =>
@@ -150,10 +149,10 @@ class Walk {
   }
 
   private refuse(roots: number, shown: number): OperationCost {
-    const { limits, withheld } = this;
+    const { config, withheld } = this;
     const cost = this.cost.total;
     const excess =
-      excessOf('aliases', this.aliases, limits.aliases) ?? (this.isDryRun ? null : cost.rejection);
+      excessOf('aliases', this.aliases, config.limits.aliases) ?? (this.isDryRun ? null : cost.rejection);
     if (excess !== null) throw new ServiceError('QUERY_TOO_COMPLEX', excess);
     if (this.tokenNeeded !== null) throw this.tokenNeeded;
     if (roots > 0 && shown === 0) {
@@ -173,7 +172,7 @@ class Walk {
     for (const set of sets) if (set !== undefined) this.collect(set, place.types, place.path, found);
     const fields = [...found.values()];
     const shown = fields.filter((field) => this.enter(field, place));
-    if (this.findsPersonalData) this.personalData.push(...personalDataOf(shown, place.path));
+    if (this.config.accessLogDays > 0) this.personalData.push(...personalDataOf(shown, place.path));
     return { fields, shown };
   }
 

@@ -91,7 +91,7 @@ const RESPONSE_TYPES = [
 export const GRAPHQL_REJECTIONS: RejectionForm = {
   matches: (request) => isEndpoint(request) || request.url.startsWith(`${GRAPHQL_PATH}/`),
   write: (rejection, requestId, request) => ({
-    type: rejectionType(request?.raw ?? null),
+    type: (request && responseType(request.raw)) ?? RESPONSE_TYPES[0],
     headers: rateLimitHeaders(request?.rateLimits ?? []) ?? {},
     body: writeErrors(rejection, requestId),
   }),
@@ -102,11 +102,6 @@ export function responseType(raw: Pick<IncomingMessage, 'headers'>): string | un
   // A longer field is treated as not acceptable without parsing it.
   if ((raw.headers.accept?.length ?? 0) > LONGEST_PARSED_FIELD) return undefined;
   return new Negotiator(raw).mediaType([...RESPONSE_TYPES]);
-}
-
-/** The media type of a rejection: the preferred one, or the default if the client accepts none. */
-function rejectionType(raw: Pick<IncomingMessage, 'headers'> | null): string {
-  return (raw === null ? undefined : responseType(raw)) ?? RESPONSE_TYPES[0];
 }
 
 function writeErrors({ code, message, details }: Rejection, requestId: string): string {

@@ -4,7 +4,6 @@ import {
   type DocumentNode,
   execute,
   type ExecutionResult,
-  GraphQLError,
   GraphQLScalarType,
   GraphQLSchema,
   Kind,
@@ -60,21 +59,15 @@ export class Executor {
   }
 
   /** Executes the operation in one transaction, which is rolled back. Each mutation sees those before it. */
-  private async executeInTransaction(
+  private executeInTransaction(
     operation: ValidatedOperation,
     context: RequestContext,
   ): Promise<ExecutionResult> {
-    try {
-      const work = (transaction: PreviewTransaction) => {
-        context.startPreview(transaction);
-        return this.executeOnce(operation, context);
-      };
-      return await this.database.previewTransaction(work, context.viewer, this.hasAudiences);
-    } catch (error) {
-      const originalError =
-        error instanceof Error ? error : new Error('The transaction failed for an unknown reason');
-      return { data: null, errors: [new GraphQLError(originalError.message, { originalError })] };
-    }
+    const work = (transaction: PreviewTransaction) => {
+      context.startPreview(transaction);
+      return this.executeOnce(operation, context);
+    };
+    return this.database.previewTransaction(work, context.viewer, this.hasAudiences);
   }
 
   private async executeOnce(

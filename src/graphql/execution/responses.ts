@@ -119,8 +119,7 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     for (const [name, value] of Object.entries(rejection?.headers ?? {})) http.headers.set(name, value);
     const challenge = http.headers.get('www-authenticate');
     if (challenge === undefined) return;
-    const given = { 'www-authenticate': challenge };
-    const completed = completeChallenge(given, this.config.baseUrl, GRAPHQL_PATH);
+    const completed = completeChallenge({ 'www-authenticate': challenge }, this.config.baseUrl, GRAPHQL_PATH);
     http.headers.set('www-authenticate', completed['www-authenticate'] ?? challenge);
   }
 }

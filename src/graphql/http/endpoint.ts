@@ -1,12 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { BadUserInputError, ServiceError } from '../../common/errors.js';
+import { ServiceError } from '../../common/errors.js';
 import { parseUrl } from '../../common/url.js';
 import { responseType } from '../errors/error-response.js';
 import { readMaxStaleness, headersOfRead } from '../../database/revisions.js';
 import type { FastifyRequest, FastifyInstance, FastifyReply } from 'fastify';
 import {
-  type DocumentReference,
   type RequestParameters,
   RequestContext,
   GRAPHQL_PATH,
@@ -19,6 +18,7 @@ import { Readable } from 'node:stream';
 import { ApolloServer, type GraphQLRequest, HeaderMap } from '@apollo/server';
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { Injectable } from '@nestjs/common';
+import { z } from 'zod';
 import { AccessLog } from '../../access-log/access-log.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
 import { Database } from '../../database/database.js';
@@ -95,28 +95,27 @@ function isJson(contentType: string | undefined): boolean {
 
 type Members = Readonly<Record<string, unknown>>;
 
-const isMissing = (value: unknown) => value === undefined || value === null;
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-/** Some clients send an empty document with a hash. */
-const isWithoutText = (query: unknown) => isMissing(query) || query === '';
+
+/** A hash, or the id of a trusted document (GraphQL over HTTP, draft, appendix A). */
+const DOCUMENT_ID = z.string().regex(/^[\w.~:-]{1,200}$/, 'a hash, or an id of at most 200 characters');
 
 /** What the members of a request must be (GraphQL over HTTP, draft, §5.4). Others are ignored. */
-const MEMBERS: readonly [name: string, isValid: (value: unknown) => boolean, expected: string][] = [
-  [
-    'query',
-    // A document contains no NUL (GraphQL October 2021, §2.1.1), but parsers accept it within strings.
-    (value) => typeof value === 'string' && value !== '' && !value.includes('\0'),
-    'query is required: a string that is not empty and contains no NUL',
-  ],
-  [
-    'operationName',
-    (value) => isMissing(value) || typeof value === 'string',
-    'operationName must be a string',
-  ],
-  ['variables', (value) => isMissing(value) || isObject(value), 'variables must be a JSON object'],
-  ['extensions', (value) => isMissing(value) || isObject(value), 'extensions must be a JSON object'],
-];
+const PARAMETERS = z.object({
+  // A document contains no NUL (GraphQL October 2021, §2.1.1), but parsers accept it within strings.
+  query: z
+    .string()
+    .refine((text) => !text.includes('\0'), 'it must contain no NUL')
+    .nullish(),
+  operationName: z.string().nullish(),
+  // Without a copy of each value.
+  variables: z.custom<Members>(isObject, 'it must be a JSON object').nullish(),
+  extensions: z
+    .object({ persistedQuery: z.object({ version: z.literal(1), sha256Hash: DOCUMENT_ID }).nullish() })
+    .nullish(),
+  documentId: DOCUMENT_ID.nullish(),
+});
 
 /** The step that reads the body, or the query string of a GET. Throws ServiceError BAD_REQUEST. */
 export function readParameters({ method, bodyText, url }: FastifyRequest): RequestParameters {
@@ -129,16 +128,21 @@ export function readParameters({ method, bodyText, url }: FastifyRequest): Reque
   }
 }
 
-function read(parameters: unknown): RequestParameters {
-  if (!isObject(parameters)) throw new ServiceError('BAD_REQUEST', 'The body must be one JSON object');
-  const reference = referenceIn(parameters);
-  const isNamed = reference !== null && isWithoutText(parameters['query']);
-  for (const [name, isValid, expected] of MEMBERS)
-    if (!(isNamed && name === 'query') && !isValid(parameters[name]))
-      throw new ServiceError('BAD_REQUEST', expected, { argument: name });
-  const { query, operationName, variables } = parameters as unknown as RequestParameters;
+function read(given: unknown): RequestParameters {
+  const { success, data, error } = PARAMETERS.safeParse(given);
+  if (!success) {
+    const [{ path, message } = { path: [], message: '' }] = error.issues;
+    const argument = path.join('.');
+    if (argument === '') throw new ServiceError('BAD_REQUEST', 'The body must be one JSON object');
+    const code = /^(extensions[.]|documentId)/.test(argument) ? 'BAD_USER_INPUT' : 'BAD_REQUEST';
+    throw new ServiceError(code, `${argument}: ${message}`, { argument });
+  }
+  const { query, operationName, variables } = data;
+  const reference = referenceIn(data);
+  if (!query && reference === null)
+    throw new ServiceError('BAD_REQUEST', 'query is required', { argument: 'query' });
   return {
-    query: isNamed ? '' : query,
+    query: query ?? '',
     reference,
     // Forms send an empty name instead of omitting it.
     operationName: operationName === '' ? null : (operationName ?? null),
@@ -146,10 +150,18 @@ function read(parameters: unknown): RequestParameters {
   };
 }
 
+/** The document that a request names, also with an empty `query`, as some clients send it. */
+function referenceIn({ query, extensions, documentId }: z.infer<typeof PARAMETERS>) {
+  const sha256 = extensions?.persistedQuery?.sha256Hash;
+  const id = sha256 ?? (query ? null : documentId) ?? null;
+  const member = sha256 === undefined ? 'documentId' : 'extensions.persistedQuery.sha256Hash';
+  return id === null ? null : { id: id.replace(/^sha256:/, ''), member };
+}
+
 function readSearch(url: string): RequestParameters {
   const given = new URLSearchParams(/\?(.*)/s.exec(url)?.[1]);
   const parameters: Record<string, unknown> = {};
-  for (const name of [...MEMBERS.map(([each]) => each), 'documentId']) {
+  for (const name of Object.keys(PARAMETERS.shape)) {
     const [text = null, ...others] = given.getAll(name);
     if (others.length > 0) throw new ServiceError('BAD_REQUEST', `${name} is repeated`, { argument: name });
     const isJson = name === 'variables' || name === 'extensions';
@@ -164,32 +176,6 @@ function readJson(name: string, text: string | null): unknown {
   } catch {
     throw new ServiceError('BAD_REQUEST', `${name} must be a JSON object`, { argument: name });
   }
-}
-
-const PERSISTED_QUERY = 'extensions.persistedQuery';
-
-/** The characters of a document id (GraphQL over HTTP, draft, appendix A), and the most of them. */
-const DOCUMENT_ID = /^[\w.~:-]{1,200}$/;
-
-/**
- * The document that a request names: by `extensions.persistedQuery`, as Apollo's clients do, or without a `query` by
- * `documentId` (GraphQL over HTTP, draft, appendix A). Null if it names none. Throws BadUserInputError.
- */
-function referenceIn({ query, documentId, extensions }: Members): DocumentReference | null {
-  const persisted = (extensions as Members | null | undefined)?.['persistedQuery'] ?? null;
-  if (persisted !== null) {
-    const { version, sha256Hash } = Object(persisted) as Members;
-    if (version !== 1)
-      throw new BadUserInputError('Unsupported persisted query version', `${PERSISTED_QUERY}.version`);
-    return readReference(sha256Hash, `${PERSISTED_QUERY}.sha256Hash`);
-  }
-  if (!isWithoutText(query) || typeof documentId !== 'string') return null;
-  return readReference(documentId, 'documentId');
-}
-
-function readReference(id: unknown, member: DocumentReference['member']): DocumentReference {
-  if (typeof id === 'string' && DOCUMENT_ID.test(id)) return { id: id.replace(/^sha256:/, ''), member };
-  throw new BadUserInputError(`${member} must be a hash or an id of at most 200 characters`, member);
 }
 
 /** For caches of one client only, which ask before each use. A shared cache that ignores it must distinguish callers. */

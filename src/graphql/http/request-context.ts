@@ -34,19 +34,12 @@ export function isEndpoint(request: Pick<RejectedRequest, 'url' | 'routeOptions'
   );
 }
 
-/** A document that a request names, besides its text or instead of it. */
-export interface DocumentReference {
-  /** The SHA-256 of the text, in lower-case hexadecimal digits, or another id of a trusted document. */
-  readonly id: string;
-  /** The member of the request that names it, for errors. */
-  readonly member: 'extensions.persistedQuery.sha256Hash' | 'documentId';
-}
-
 /** The parameters of a request (GraphQL over HTTP, draft, §5.4). Of `extensions`, only `persistedQuery` is used. */
 export interface RequestParameters {
   /** Empty before the document that `reference` names is found. */
   readonly query: string;
-  readonly reference: DocumentReference | null;
+  /** The SHA-256 of the text, or the id of a trusted document, and the member that names it. */
+  readonly reference: { readonly id: string; readonly member: string } | null;
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>> | null;
 }
@@ -106,11 +99,7 @@ export class Batches {
 
   constructor(private readonly reader: Reader) {}
 
-  /**
-   * Loads the value of a key, batched with all calls of the same turn that have the same name.
-   * @param name identifies the read, including all its arguments
-   * @param read returns the values of many keys from `reader`, in the order of the keys
-   */
+  /** @param name identifies the read, including all its arguments */
   load<Key extends number | string, Value>(
     name: string,
     key: Key,
@@ -211,7 +200,7 @@ export class RequestContext implements Reader {
   }
 
   /** Notes a place at which a field is null because of a missing scope. */
-  withhold(originalError: ServiceError, { path, fieldNodes, parentType }: GraphQLResolveInfo): null {
+  withhold(refuse: () => ServiceError | null, { path, fieldNodes, parentType }: GraphQLResolveInfo): null {
     const place = responsePathAsArray(path);
     const key = `${place.filter((step) => typeof step === 'string').join('.')} ${parentType.name}`;
     const known = this.withheld.get(key);
@@ -219,7 +208,12 @@ export class RequestContext implements Reader {
       known.paths.push(place);
       return null;
     }
-    const error = new GraphQLError(originalError.message, { nodes: fieldNodes, path: place, originalError });
+    const originalError = refuse();
+    const error = new GraphQLError(originalError?.message ?? '', {
+      nodes: fieldNodes,
+      path: place,
+      originalError,
+    });
     this.withheld.set(key, { error, paths: [place] });
     return null;
   }

@@ -22,11 +22,11 @@ import {
 } from 'graphql';
 import { nodeIdOf } from '../../common/identity.js';
 import { ObjectType } from '@nestjs/graphql';
-import { asServiceError, BadUserInputError, type ServiceError } from '../../common/errors.js';
+import { asServiceError, BadUserInputError } from '../../common/errors.js';
 import { countError } from '../errors/error-response.js';
 import type { RequestContext } from '../http/request-context.js';
 import { describedEnum, Shown } from './connection.js';
-import { type Access, scopesOf } from '../../auth/access.js';
+import { type Access, hasScopes, scopesOf } from '../../auth/access.js';
 import { accessRefusal } from '../../auth/scopes.guard.js';
 import type { Config } from '../../config/config.js';
 import { isConnection, unboundedSize } from '../analysis/operation-cost.js';
@@ -229,17 +229,14 @@ function guarded(field: Field, coordinate: string): Field {
   const access = accessOf(field, coordinate);
   if (access.kind === 'inherited' || access.kind === 'public') return field;
   const { resolve = defaultFieldResolver } = field;
-  // An error for each place would cost thirty times as much.
-  const refusals = new WeakMap<RequestContext, ServiceError | null>();
+  const scopes = scopesOf(access);
   return {
     ...described(field),
     resolve: (source, given, context, info) => {
-      let refusal = refusals.get(context);
-      if (refusal === undefined) {
-        refusal = accessRefusal(access, context.principal, `The field ${coordinate}`);
-        refusals.set(context, refusal);
-      }
-      return refusal === null ? resolve(source, given, context, info) : context.withhold(refusal, info);
+      const { principal } = context;
+      return principal !== null && hasScopes(principal, scopes)
+        ? resolve(source, given, context, info)
+        : context.withhold(() => accessRefusal(access, principal, `The field ${coordinate}`), info);
     },
   };
 }
