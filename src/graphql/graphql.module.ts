@@ -18,12 +18,7 @@ import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
-import {
-  parseOptionsOf,
-  validationRulesOf,
-  PersistedDocuments,
-  TrustedDocuments,
-} from './http/persisted-documents.js';
+import { parseOptionsOf, persistedQueries, TrustedDocuments, validationRulesOf } from './http/documents.js';
 import { Compiler, Executor } from './execution/operations.js';
 import { Responses } from './execution/responses.js';
 import { bounded } from '../common/errors.js';
@@ -37,27 +32,18 @@ import { extendSchema, finishSchema } from './schema/schema.js';
 import { Endpoint, EndpointDriver } from './http/endpoint.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 
-/** What the options of Apollo need. */
-@Module({
-  providers: [PersistedDocuments, TrustedDocuments],
-  exports: [PersistedDocuments, TrustedDocuments],
-})
-class DocumentsModule {}
-
 /** The GraphQL endpoint: the schema that Nest builds, and the steps of a request before and in Apollo. */
 @Module({
   imports: [
-    DocumentsModule,
     NestGraphQLModule.forRootAsync<ApolloDriverConfig>({
       driver: EndpointDriver,
-      imports: [DiscoveryModule, DocumentsModule],
-      inject: [CONFIG, ApplicationConfig, ExternalContextCreator, DiscoveryService, PersistedDocuments],
+      imports: [DiscoveryModule],
+      inject: [CONFIG, ApplicationConfig, ExternalContextCreator, DiscoveryService],
       useFactory: (
         config: Config,
         application: ApplicationConfig,
         contexts: ExternalContextCreator,
         discovery: DiscoveryService,
-        documents: PersistedDocuments,
       ): Omit<ApolloDriverConfig, 'driver'> => ({
         path: GRAPHQL_PATH,
         autoSchemaFile: true,
@@ -73,7 +59,7 @@ class DocumentsModule {}
         validationOptions: { hideSuggestions: !config.disclosure.introspection },
         parseOptions: parseOptionsOf(config),
         plugins: [ApolloServerPluginCacheControlDisabled(), ApolloServerPluginInlineTraceDisabled()],
-        persistedQueries: { cache: documents },
+        persistedQueries: persistedQueries(),
         introspection: true,
         graphiql: false,
         includeStacktraceInErrorResponses: false,
@@ -91,6 +77,7 @@ class DocumentsModule {}
     Executor,
     LoadShedder,
     Responses,
+    TrustedDocuments,
     RateLimiter,
     RateLimitResolver,
     Endpoint,

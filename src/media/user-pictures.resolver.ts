@@ -1,7 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Args, ArgsType, Field, Int, Parent, ResolveField, Resolver } from '@nestjs/graphql';
 import { InheritAccess } from '../auth/access.js';
-import { CachePolicy } from '../graphql/cache/response-cache.js';
 import { Profile, User } from '../users/user.model.js';
 import { USER_FIELDS } from '../users/user.fields.js';
 import { LONGEST_SIDE, PICTURE_SIZES, type PictureKind } from './signing/signed-url.js';
@@ -22,7 +21,6 @@ function SignedUrlField(name: PictureKind): MethodDecorator {
   const description = USER_FIELDS.find((field) => field.name === name)?.description ?? '';
   return applyDecorators(
     InheritAccess(),
-    CachePolicy('period'),
     ResolveField(() => String, { nullable: true, description }),
   );
 }

@@ -139,5 +139,5 @@ describe('a compiled operation', () => {
     },
   );
 
-  it('is what most operations are', () => expect(executions.compiled).toBeGreaterThan(executions.count / 2));
+  it('is what many operations are', () => expect(executions.compiled).toBeGreaterThan(executions.count / 3));
 });

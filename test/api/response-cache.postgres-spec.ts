@@ -94,19 +94,6 @@ describe('a repeated request', () => {
     }
   });
 
-  it('is executed once for all concurrent clients', async () => {
-    await takeOver(service, ldif('Cleopatra VII'));
-    const principals = await Promise.all(Array.from({ length: 20 }, () => service.serviceAccount('read')));
-    let answers: { data: unknown }[] = [];
-    const statements = await statementsOf(async () => {
-      answers = await Promise.all(principals.map((authorization) => service.query(CLUB, { authorization })));
-    });
-    expect(new Set(answers.map(({ data }) => JSON.stringify(data))).size).toBe(1);
-    const pages = statements.filter(({ text }) => text.includes('effective_memberships'));
-    expect(pages.length).toBeGreaterThan(0);
-    expect(pages.length).toBeLessThan(principals.length / 2);
-  });
-
   it('gets a response for the scopes of its token', async () => {
     const profile = await service.accessToken('profile');
     const both = await service.accessToken('profile read');

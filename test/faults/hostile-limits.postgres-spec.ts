@@ -148,7 +148,7 @@ const LIMIT_CASES: readonly LimitCase[] = [
   },
   {
     what: 'characters of an argument below 9,800 objects',
-    limit: 4699,
+    limit: 4646,
     refusal: TOO_COMPLEX,
     ways: {
       directly: (count) => operation(`{ ${belowEach(`"${'x'.repeat(count)}"`)} }`),

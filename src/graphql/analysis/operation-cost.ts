@@ -12,7 +12,6 @@ import {
 import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
 import type { LimitsConfig } from '../../config/settings/service.js';
 
-/** A field that an operation selects, with fragments resolved. */
 export interface SelectedField {
   readonly parentType: GraphQLObjectType;
   readonly field: GraphQLField<unknown, unknown>;
@@ -35,9 +34,6 @@ const LONGEST_LIST = 1000;
 const LIST_SIZE = 10;
 /** Characters of the arguments of a field that count as one value for each of its parents. */
 const CHARACTERS_OF_VALUE = 100;
-/** The characters of an element of a list beside its text. */
-const ELEMENT = 4;
-
 export interface OperationCost {
   /** Maximum number of nodes that its connections and lists of nodes may return. The sizes of nested connections multiply. */
   readonly nodeCount: number;
@@ -47,7 +43,6 @@ export interface OperationCost {
   readonly points: number;
   /** Maximum number of values of the response. Infinity if it has lists of any size. */
   readonly values: number;
-  /** Why the operation is too complex; null if it is not. */
   readonly rejection: string | null;
 }
 
@@ -112,7 +107,7 @@ export class CostCount {
   add(selected: SelectedField, given: Record<string, unknown>, at: Occurrences): Occurrences {
     const { field, path } = selected;
     if (path.length > this.deepest.length) this.deepest = path;
-    const weight = Math.floor(this.weigh(given, field.name, at.nodes) / CHARACTERS_OF_VALUE);
+    const weight = Math.floor(this.weigh(given, at.nodes) / CHARACTERS_OF_VALUE);
     const isPage = isConnection(field);
     const size = isPage ? pageSize(selected, given) : listSize(selected, given);
     const isOpenList = size === null && !at.isPage && isListType(getNullableType(field.type));
@@ -155,24 +150,16 @@ export class CostCount {
     return { sum, largest, share: largest && `Most are in ${largest}: ${most[count]}` };
   }
 
-  /** The characters of texts and lists in an argument. @throws BadUserInputError for a list that is too long */
-  private weigh(value: unknown, name: string, nodes: number): number {
-    if (typeof value === 'string') return value.length;
-    if (typeof value !== 'object' || value === null) return 0;
-    let sum = 0;
-    if (!Array.isArray(value)) {
-      for (const [member, each] of Object.entries(value)) {
-        const weight = this.weigh(each, member, nodes);
-        // Short texts count nothing, such as those of an order.
-        if (weight >= CHARACTERS_OF_VALUE) sum += weight;
-      }
-      return sum;
-    }
-    if (value.length > LONGEST_LIST)
-      throw new BadUserInputError(`${name} must have at most ${LONGEST_LIST} elements`, name);
-    this.listed += product(nodes, Math.floor(Math.max(0, value.length - 1) / NODES_PER_POINT));
-    for (const each of value as unknown[]) sum += ELEMENT + this.weigh(each, name, nodes);
-    return sum;
+  /** The characters of the arguments. @throws BadUserInputError for a list that is too long */
+  private weigh(given: Record<string, unknown>, nodes: number): number {
+    const text = JSON.stringify(given, (name, value: unknown) => {
+      if (!Array.isArray(value)) return value;
+      if (value.length > LONGEST_LIST)
+        throw new BadUserInputError(`${name} must have at most ${LONGEST_LIST} elements`, name);
+      this.listed += product(nodes, Math.floor(Math.max(0, value.length - 1) / NODES_PER_POINT));
+      return value as unknown;
+    });
+    return text.length;
   }
 }
 
@@ -214,7 +201,6 @@ function listSize({ parentType, field }: SelectedField, values: Record<string, u
   throw new BadUserInputError(message, argument);
 }
 
-/** What exceeds a limit, and where most of it is; null if nothing does. */
 export function excessOf(
   what: string,
   count: number,

@@ -1,16 +1,20 @@
 import {
-  type DirectiveNode,
+  type ArgumentNode,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
   getArgumentValues,
+  getDirectiveValues,
   getNamedType,
   getNullableType,
+  type GraphQLDirective,
   GraphQLError,
+  GraphQLIncludeDirective,
   type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLObjectType,
   type GraphQLSchema,
+  GraphQLSkipDirective,
   isAbstractType,
   isCompositeType,
   isInputObjectType,
@@ -49,7 +53,6 @@ export interface OperationRequest {
   readonly schema: GraphQLSchema;
   readonly document: DocumentNode;
   readonly definition: OperationDefinitionNode;
-  /** As sent. */
   readonly variables: Variables;
 }
 
@@ -64,10 +67,8 @@ export interface PolicyDecision {
   readonly personalData: PersonalDataSelection | null;
   /** What its response depends on; null if it cannot be cached. */
   readonly cacheDependencies: ReadonlySet<CacheDependency> | null;
-  /** Whether any part of it reads the mirror. */
   readonly readsMirror: boolean;
-  /** What `@skip` and `@include` decide by, equal for equal selections; null if the operation cannot be compiled. */
-  readonly conditions: string | null;
+  readonly isCompilable: boolean;
 }
 
 /**
@@ -80,12 +81,11 @@ export function evaluatePolicy(
   request: OperationRequest,
   variables: Variables,
   principal: Principal | null,
-  { limits, accessLogDays }: Pick<Config, 'limits' | 'accessLogDays'>,
+  config: Pick<Config, 'limits' | 'accessLogDays'>,
 ): PolicyDecision {
-  return new Walk(request, variables, principal, limits, accessLogDays > 0).decide();
+  return new Walk(request, variables, principal, config).decide();
 }
 
-/** Where a selection set is. */
 interface Place {
   readonly types: readonly GraphQLObjectType[];
   readonly path: readonly string[];
@@ -98,7 +98,6 @@ class Walk {
   private readonly isMutation: boolean;
   private readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
   private readonly personalData: PersonalDataSelection[number][] = [];
-  private readonly conditions = new Set<string>();
   private readonly dependencies = new Set<CacheDependency>();
   private readonly dryRunFields: FieldNode[] = [];
   private readonly withheld: ServiceError[] = [];
@@ -114,10 +113,9 @@ class Walk {
     private readonly request: OperationRequest,
     private readonly variables: Variables,
     private readonly principal: Principal | null,
-    private readonly limits: Config['limits'],
-    private readonly findsPersonalData: boolean,
+    private readonly config: Pick<Config, 'limits' | 'accessLogDays'>,
   ) {
-    this.cost = new CostCount(limits);
+    this.cost = new CostCount(config.limits);
     this.isMutation = request.definition.operation === OperationTypeNode.MUTATION;
     this.fragments = new Map(
       request.document.definitions.flatMap((node) =>
@@ -138,9 +136,7 @@ class Walk {
     const { fields: roots, shown } = this.visit([selectionSet], place);
     const { dependencies, isCacheable, isMutation, personalData, isDryRun } = this;
     const cost = this.refuse(roots.length, shown.length);
-    // Whether the token may read all fields.
     const isComplete = this.withheld.length === 0;
-    const isCompiled = this.isCompilable && isComplete && !isMutation && !isDryRun;
     return {
       cost,
       dryRunFields: isDryRun ? this.dryRunFields : null,
@@ -148,15 +144,15 @@ class Walk {
       personalData: personalData.length === 0 ? null : personalData,
       cacheDependencies: isCacheable && isComplete && !dependencies.has('request') ? dependencies : null,
       readsMirror: !isCacheable || dependencies.has('mirror'),
-      conditions: isCompiled ? [...this.conditions].sort().join() : null,
+      isCompilable: this.isCompilable && isComplete && !isMutation && !isDryRun,
     };
   }
 
   private refuse(roots: number, shown: number): OperationCost {
-    const { limits, withheld } = this;
+    const { config, withheld } = this;
     const cost = this.cost.total;
     const excess =
-      excessOf('aliases', this.aliases, limits.aliases) ?? (this.isDryRun ? null : cost.rejection);
+      excessOf('aliases', this.aliases, config.limits.aliases) ?? (this.isDryRun ? null : cost.rejection);
     if (excess !== null) throw new ServiceError('QUERY_TOO_COMPLEX', excess);
     if (this.tokenNeeded !== null) throw this.tokenNeeded;
     if (roots > 0 && shown === 0) {
@@ -176,7 +172,7 @@ class Walk {
     for (const set of sets) if (set !== undefined) this.collect(set, place.types, place.path, found);
     const fields = [...found.values()];
     const shown = fields.filter((field) => this.enter(field, place));
-    if (this.findsPersonalData) this.personalData.push(...personalDataOf(shown, place.path));
+    if (this.config.accessLogDays > 0) this.personalData.push(...personalDataOf(shown, place.path));
     return { fields, shown };
   }
 
@@ -207,18 +203,13 @@ class Walk {
     }
   }
 
-  /** Whether `@skip` and `@include` keep a selection. Throws BadUserInputError if a variable is null. */
-  private isIncluded({ directives = [] }: SelectionNode): boolean {
-    return directives.every((directive) => {
-      const value = directive.arguments?.[0]?.value;
-      if (value?.kind === Kind.VARIABLE) {
-        const { value: name } = value.name;
-        const given = this.variables[name];
-        if (typeof given !== 'boolean') throw new BadUserInputError(`$${name} must be true or false`, name);
-        this.conditions.add(`${name}:${given}`);
-      }
-      return keeps(directive, this.variables);
-    });
+  private isIncluded(node: SelectionNode): boolean {
+    if (node.directives === undefined || node.directives.length === 0) return true;
+    // graphql-jit decides wrongly for a fragment that is spread twice.
+    this.isCompilable = false;
+    const read = (directive: GraphQLDirective) =>
+      coerce([], 'if', () => getDirectiveValues(directive, node, this.variables)?.['if']);
+    return read(GraphQLSkipDirective) !== true && read(GraphQLIncludeDirective) !== false;
   }
 
   private add(
@@ -310,31 +301,27 @@ class Walk {
   }
 }
 
-/** What a field or a member of an input declares by @CachePolicy. */
 function dependenciesOf({
   extensions,
 }: Pick<GraphQLInputField, 'extensions'>): readonly CacheDependency[] | undefined {
   return extensions['dependsOn'] as readonly CacheDependency[] | undefined;
 }
 
-/** Coerces arguments. A nullable variable with a default may be null here, which is rejected (§5.8.5). */
 function coerceArguments({ field, nodes }: SelectedField, variables: Variables): Record<string, unknown> {
   const [node] = nodes;
   if (node === undefined || field.args.length === 0) return {};
+  return coerce(node.arguments ?? [], field.name, () => getArgumentValues(field, node, variables));
+}
+
+/** A nullable variable with a default may be null here, which is rejected (§5.8.5). @throws BadUserInputError */
+function coerce<Value>(given: readonly ArgumentNode[], name: string, read: () => Value): Value {
   try {
-    return getArgumentValues(field, node, variables);
+    return read();
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
     const [at] = error.nodes ?? [];
-    const argument = node.arguments?.find(({ value }) => value === at)?.name.value ?? field.name;
+    const variable = at?.kind === Kind.VARIABLE ? at.name.value : name;
+    const argument = given.find(({ value }) => value === at)?.name.value ?? variable;
     throw new BadUserInputError(error.message, argument);
   }
-}
-
-/** Whether one `@skip` or `@include` keeps its selection. */
-export function keeps({ name, arguments: [argument] = [] }: DirectiveNode, variables: Variables): boolean {
-  const value = argument?.value;
-  const given = value?.kind === Kind.VARIABLE ? variables[value.name.value] : value;
-  const isTrue = typeof given === 'boolean' ? given : value?.kind === Kind.BOOLEAN && value.value;
-  return isTrue === (name.value === 'include');
 }

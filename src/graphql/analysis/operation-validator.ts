@@ -22,7 +22,7 @@ import { RejectionError } from '../../http/rejection.js';
 import { ResponseCache } from '../cache/response-cache.js';
 import { toGraphQLError } from '../errors/error-response.js';
 import { Compiler } from '../execution/operations.js';
-import { PersistedDocuments } from '../http/persisted-documents.js';
+import { TrustedDocuments } from '../http/documents.js';
 import type { RequestContext, OperationLabel } from '../http/request-context.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import {
@@ -31,7 +31,6 @@ import {
   type PolicyDecision,
   type Variables,
 } from './operation-policy.js';
-import { selectBelow } from './selection.js';
 
 /** The size of all cached decisions: ten for each, and one for each place of personal data. */
 const DECISIONS_SIZE = 50_000;
@@ -55,7 +54,7 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     private readonly compiler: Compiler,
     private readonly limiter: RateLimiter,
     private readonly cache: ResponseCache,
-    private readonly documents: PersistedDocuments,
+    private readonly trusted: TrustedDocuments,
   ) {}
 
   requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
@@ -67,11 +66,15 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
             const message = 'The operation to run is not clear: name one of the document in operationName';
             throw new ServiceError('OPERATION_RESOLUTION_FAILURE', message, { argument: 'operationName' });
           }
-          const refusal = refusalOf(operation, context.request.method);
-          if (refusal !== null) throw refusal;
+          if (operation.operation !== OperationTypeNode.QUERY && context.request.method !== 'POST') {
+            const message = `A ${operation.operation} is sent by POST`;
+            throw new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });
+          }
           context.begin({ schema, document, definition: operation, variables: request.variables ?? {} });
           await this.applyPolicy(resolved, context);
-          await this.documents.admit(resolved);
+          this.trusted.note(resolved.queryHash, resolved.source);
+          // Without a token, nothing is registered: it would displace the documents of others.
+          if (context.principal === null) resolved.metrics.persistedQueryRegister = false;
         } catch (error) {
           throw toGraphQLError(error, context.requestId);
         }
@@ -79,26 +82,22 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
     });
   }
 
-  /** Applies limits and scopes, and charges the cost. Throws ServiceError. */
   private async applyPolicy(resolved: Resolved, context: RequestContext): Promise<void> {
     const { parsed, request } = context;
-    request.operation = labelOf(parsed);
+    request.operation = labelOf(parsed.definition);
     request.cached = this.cache.find(request);
     const variables = coerceVariables(parsed, this.config);
     const decision = this.decide(resolved, context, variables);
-    const { cost, dryRunFields, conditions, readsMirror } = decision;
+    const { cost, dryRunFields, isCompilable, readsMirror } = decision;
     const isDryRun = dryRunFields !== null;
     if (!isDryRun && readsMirror) await this.cache.revisions.refuseStale(request.maxStaleness);
-    context.cost = cost;
     await this.limiter.charge(request, cost, isDryRun);
     if (request.cached !== null) return;
-    const { schema, document } = parsed;
     request.validated = {
       ...decision,
-      document: isDryRun ? withOnly(dryRunFields, parsed) : document,
-      schema,
+      document: isDryRun ? withOnly(dryRunFields, parsed) : parsed.document,
       variables,
-      compiled: conditions === null ? null : this.compiler.find(parsed, variables, conditions),
+      compiled: isCompilable ? this.compiler.find(parsed) : null,
     };
   }
 
@@ -121,23 +120,18 @@ export class OperationValidator implements ApolloServerPlugin<RequestContext> {
   }
 }
 
-function labelOf({ document, definition }: OperationRequest): OperationLabel {
-  const fragments = document.definitions.filter((each) => each.kind === Kind.FRAGMENT_DEFINITION);
-  const byName = Object.fromEntries(fragments.map((each) => [each.name.value, each]));
-  const roots = [...selectBelow([definition], byName).keys()].filter((each) => !each.startsWith('__'));
-  const { value: name = '' } = definition.name ?? {};
+function labelOf({ operation, name, selectionSet }: OperationDefinitionNode): OperationLabel {
+  const roots = new Set<string>();
+  for (const each of selectionSet.selections) {
+    const root = each.kind === Kind.FIELD ? each.name.value : 'several';
+    if (!root.startsWith('__')) roots.add(root);
+  }
+  const [field = 'schema', ...others] = roots;
   return {
-    type: definition.operation,
-    name: name === '' || name.length > LONGEST_LABEL ? null : name,
-    field: roots.length > 1 ? 'several' : (roots[0] ?? 'schema'),
+    type: operation,
+    name: name === undefined || name.value.length > LONGEST_LABEL ? null : name.value,
+    field: others.length > 0 ? 'several' : field,
   };
-}
-
-/** The rejection of a GET or HEAD that would change something; otherwise null. */
-export function refusalOf({ operation }: OperationDefinitionNode, method: string): RejectionError | null {
-  if (method === 'POST' || operation === OperationTypeNode.QUERY) return null;
-  const message = `A ${operation} is sent by POST`;
-  return new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });
 }
 
 function coerceVariables(
@@ -154,7 +148,6 @@ function coerceVariables(
   throw new BadUserInputError(bounded(first?.message ?? 'The variables do not fit the operation'), name);
 }
 
-/** The document with only these fields at the root of the operation. */
 function withOnly(
   selections: readonly FieldNode[],
   { document, definition }: OperationRequest,

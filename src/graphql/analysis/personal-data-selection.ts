@@ -4,9 +4,7 @@ import type { SelectedField } from './operation-cost.js';
 
 /** Where a response has personal data: users, or objects with data of exactly one user. */
 interface Place {
-  /** Response keys to the objects to count. */
   readonly path: readonly string[];
-  /** The fields shown of each object, such as `User.email`. */
   readonly fields: readonly string[];
   /** The keys that an object has if it counts: others at the same path are of another type. */
   readonly keys: readonly string[];
@@ -14,7 +12,6 @@ interface Place {
   readonly isValue: boolean;
 }
 
-/** The personal data that an operation selects. */
 export type PersonalDataSelection = readonly Place[];
 
 /**

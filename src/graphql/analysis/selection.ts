@@ -6,11 +6,9 @@ import {
   type GraphQLResolveInfo,
   Kind,
   type SelectionNode,
-  type SelectionSetNode,
 } from 'graphql';
 import type { PageSelection, SelectedFields } from '../../common/page.js';
 
-/** The location of a field in a document. */
 type Place = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>;
 type Fragments = Place['fragments'];
 
@@ -99,14 +97,14 @@ function nameOf(fields: SelectedFields): string {
 }
 
 /** The fields selected below these fields, by name. Selections that are not taken are skipped. */
-export function selectBelow(
-  fields: readonly { readonly selectionSet?: SelectionSetNode | undefined }[],
+function selectBelow(
+  fields: readonly FieldNode[],
   fragments: Fragments,
   isTaken: (selection: SelectionNode) => boolean = () => true,
 ): Map<string, FieldNode[]> {
   const selected = new Map<string, FieldNode[]>();
   const spread = new Set<string>();
-  const collect = (set: SelectionSetNode | undefined) => {
+  const collect = (set: FieldNode['selectionSet']) => {
     for (const selection of set?.selections ?? []) {
       if (!isTaken(selection)) continue;
       if (selection.kind === Kind.FIELD) {

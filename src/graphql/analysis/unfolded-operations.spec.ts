@@ -1,6 +1,6 @@
 import { buildSchema, getIntrospectionQuery } from 'graphql';
 import { readConfig } from '../../config/config.js';
-import { findDocumentErrors } from '../http/persisted-documents.js';
+import { findDocumentErrors } from '../http/documents.js';
 
 const schema = buildSchema(
   'type Query { found: Found } union Found = A | B type A { id: ID } type B { id: ID }',

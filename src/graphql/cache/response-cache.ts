@@ -11,10 +11,10 @@ import { CONFIG } from '../../config/config.module.js';
 import { Revisions } from '../../database/revisions.js';
 
 /**
- * A dependency of a response besides the operation and the scopes of the token: the revision of the mirror,
- * the subject of the token, the period of signed URLs, or the individual request.
+ * A dependency of a response besides the operation and the scopes of the token: the revision of the mirror, the subject of the token,
+ * or the individual request.
  */
-export type CacheDependency = 'mirror' | 'subject' | 'period' | 'request';
+export type CacheDependency = 'mirror' | 'subject' | 'request';
 
 /**
  * Declares the cache dependencies of a field. A response is cached if every root field declares some and none is
@@ -38,9 +38,7 @@ export function periodOfUrls(now: Date): number {
   return Math.ceil(now.getTime() / URL_PERIOD_MS);
 }
 
-const encoder = new TextEncoder();
-
-/** The bodies of responses that are cached or shared, by their data. */
+/** The bodies of cached responses, by their data. */
 const bodies = new WeakMap<object, Buffer>();
 
 /** The data of cached responses. Plugins read them as JSON. */
@@ -54,15 +52,6 @@ class CachedData {
   }
 }
 
-/** The body of a response with these data and nothing else, written once for all requests that share them. */
-export function sharedBodyOf(data: object): Buffer {
-  let body = bodies.get(data);
-  // With memory of its own, because a part of a common block would keep all of it.
-  if (body === undefined)
-    bodies.set(data, (body = Buffer.from(encoder.encode(JSON.stringify({ data })).buffer)));
-  return body;
-}
-
 /** The body of a response. That of a cached one is not written again, unless another plugin has added a member. */
 export function bodyOf({ errors, data, extensions }: FormattedExecutionResult): string | Buffer {
   const known = data && !errors && !extensions ? bodies.get(data) : undefined;
@@ -70,12 +59,7 @@ export function bodyOf({ errors, data, extensions }: FormattedExecutionResult): 
 }
 
 export interface CachedResponse {
-  /** See nameOf. */
-  readonly name: string;
   readonly data: Record<string, unknown>;
-  /** The period of its signed URLs; null if it has none. */
-  readonly period: number | null;
-  /** Null if no personal data is in it. */
   readonly personalData: PersonalDataAccess | null;
   /** The id of the revision that it was read from; null if it contains nothing of the mirror. */
   readonly revision: string | null;
@@ -84,12 +68,11 @@ export interface CachedResponse {
 /** Bytes of an entry besides its name and its bodies, as measured. */
 const ENTRY_BYTES = 600;
 
-/** The responses of the current revision, and the executions of requests under way (docs/adr/0017). */
+/** The responses of the current revision (docs/adr/0017). */
 @Injectable()
 export class ResponseCache {
   private readonly responses: LRUCache<string, CachedResponse>;
-  private readonly underWay = new Map<string, { result: Promise<unknown> | null }>();
-  readonly isOff: boolean;
+  private readonly isOff: boolean;
   private hits = 0;
   private misses = 0;
 
@@ -105,58 +88,27 @@ export class ResponseCache {
     });
   }
 
-  /** Null if there is no response for the current revision and period. */
   find(request: FastifyRequest): CachedResponse | null {
     if (this.isOff || this.revisions.current === null) return null;
-    const response = this.responses.get(nameOf(request, false)) ?? this.responses.get(nameOf(request, true));
-    if (response === undefined || !isOfThisPeriod(response)) {
-      this.misses++;
-      return null;
-    }
-    this.hits++;
-    return response;
+    const period = periodOfUrls(new Date());
+    const response =
+      this.responses.get(nameOf(request, false, period)) ?? this.responses.get(nameOf(request, true, period));
+    if (response === undefined) this.misses++;
+    else this.hits++;
+    return response ?? null;
   }
 
   /** Stores a response if it was read from the current revision, or if it contains nothing of the mirror. */
-  store(response: Omit<CachedResponse, 'data'>, body: Buffer): void {
+  store(name: string, response: CachedResponse): void {
     const { current } = this.revisions;
     if (this.isOff || current === null || (response.revision ?? current.id) !== current.id) return;
+    // With memory of its own, because a part of a common block would keep all of it.
+    const body = Buffer.from(new TextEncoder().encode(JSON.stringify({ data: response.data })).buffer);
+    bodies.set(response.data, body);
     const data = new CachedData(body) as unknown as CachedResponse['data'];
-    this.responses.set(response.name, { ...response, data }, { size: sizeOf(response.name, body) });
-  }
-
-  /**
-   * Executes an operation, or takes the result of an equal request under way.
-   * @param dependencies those of the operation; null: every request is executed
-   */
-  async share<Result extends { readonly isPersonal: boolean }>(
-    request: FastifyRequest,
-    dependencies: ReadonlySet<CacheDependency> | null,
-    execute: () => Promise<Result>,
-  ): Promise<{ readonly result: Result; readonly isOwn: boolean }> {
-    const { current, hides } = this.revisions;
-    if (this.isOff || current === null || dependencies === null)
-      return { result: await execute(), isOwn: true };
-    const isOfSubject = hides || dependencies.has('subject');
-    const name = `${current.id} ${periodOfUrls(new Date())} ${nameOf(request, isOfSubject)}`;
-    const other = this.underWay.get(name)?.result as Promise<Result> | null | undefined;
-    if (other) {
-      const result = await other;
-      // If the revision has begun to hide something, the result of another viewer is not for this one.
-      return isOfSubject || !result.isPersonal
-        ? { result, isOwn: false }
-        : { result: await execute(), isOwn: true };
-    }
-    const own = execute();
-    const flight: { result: typeof own | null } = { result: own };
-    this.underWay.set(name, flight);
-    try {
-      return { result: await own, isOwn: true };
-    } finally {
-      // V8 keeps the old table of a map that has grown, with everything in it, until the next full garbage collection.
-      flight.result = null;
-      this.underWay.delete(name);
-    }
+    // As measured, with the overhead of allocations.
+    const size = Math.ceil(1.25 * body.length) + name.length + ENTRY_BYTES;
+    this.responses.set(name, { ...response, data }, { size });
   }
 
   get statistics(): CacheStatistics {
@@ -165,21 +117,16 @@ export class ResponseCache {
   }
 }
 
-function isOfThisPeriod({ period }: CachedResponse): boolean {
-  return period === null || period === periodOfUrls(new Date());
-}
-
-/** The measured memory of an entry in bytes, with the overhead of allocations. */
-function sizeOf(name: string, body: Buffer): number {
-  return Math.ceil(1.25 * body.length) + name.length + ENTRY_BYTES;
-}
-
-/** Equal requests whose callers get the same have the same name: those of one subject, or all with the same scopes. */
-export function nameOf({ principal, bodyText, url }: FastifyRequest, isOfSubject: boolean): string {
+/** Equal requests of a period whose callers get the same have the same name: those of one subject, or all with the same scopes. */
+export function nameOf(
+  { principal, bodyText, url }: FastifyRequest,
+  isOfSubject: boolean,
+  period: number,
+): string {
   const text = bodyText === null ? `url ${url}` : `body ${bodyText}`;
-  if (principal === null) return `-\n\n${text}`;
+  if (principal === null) return `${period} -\n\n${text}`;
   const { subject, limitedTo } = principal;
   const limit = limitedTo ? ` in ${limitedTo.join()}` : '';
   // Quoted, because the issuer chooses the subject: it cannot be mistaken for another part.
-  return `${nameOfScopes(principal)}${limit}\n${isOfSubject ? JSON.stringify(subject) : ''}\n${text}`;
+  return `${period} ${nameOfScopes(principal)}${limit}\n${isOfSubject ? JSON.stringify(subject) : ''}\n${text}`;
 }

@@ -23,7 +23,6 @@ export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Reje
   return code === undefined ? null : toRejection(new ServiceError(code, ''));
 }
 
-/** The `extensions` of an error, except the request id. */
 function extensionsOf(code: ErrorCode, details: ErrorDetails): Record<string, unknown> {
   const { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds } = details;
   const known = { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds };
@@ -32,7 +31,6 @@ function extensionsOf(code: ErrorCode, details: ErrorDetails): Record<string, un
 
 const logger = new Logger('GraphQL');
 
-/** Errors in responses since the start, by code. */
 export const errorCounts = new Map<ErrorCode, number>();
 
 /** The error for the client, masked and logged once if it is not intended for clients. */
@@ -93,7 +91,6 @@ const RESPONSE_TYPES = [
 export const GRAPHQL_REJECTIONS: RejectionForm = {
   matches: (request) => isEndpoint(request) || request.url.startsWith(`${GRAPHQL_PATH}/`),
   write: (rejection, requestId, request) => ({
-    // The default if the client accepts neither.
     type: responseType(request.raw) ?? RESPONSE_TYPES[0],
     headers: rateLimitHeaders(request.rateLimits ?? []) ?? {},
     body: writeErrors(rejection, requestId),

@@ -1,11 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
   type ASTNode,
-  type DirectiveNode,
   type DocumentNode,
   execute,
   type ExecutionResult,
-  GraphQLError,
   GraphQLScalarType,
   GraphQLSchema,
   Kind,
@@ -20,7 +18,7 @@ import { ServiceError } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import { compileQuery, isCompiledQuery } from 'graphql-jit';
-import { keeps, type OperationRequest, type Variables } from '../analysis/operation-policy.js';
+import type { OperationRequest, Variables } from '../analysis/operation-policy.js';
 
 /** Maximum characters of a response for each node that an operation may request. Usual nodes have two fifths. */
 const CHARACTERS_PER_NODE = 1000;
@@ -34,7 +32,6 @@ const ERROR = 200;
 
 @Injectable()
 export class Executor {
-  /** Whether fields have audiences. */
   private readonly hasAudiences: boolean;
 
   constructor(
@@ -62,28 +59,22 @@ export class Executor {
   }
 
   /** Executes the operation in one transaction, which is rolled back. Each mutation sees those before it. */
-  private async executeInTransaction(
+  private executeInTransaction(
     operation: ValidatedOperation,
     context: RequestContext,
   ): Promise<ExecutionResult> {
-    try {
-      const work = (transaction: PreviewTransaction) => {
-        context.startPreview(transaction);
-        return this.executeOnce(operation, context);
-      };
-      return await this.database.previewTransaction(work, context.viewer, this.hasAudiences);
-    } catch (error) {
-      const originalError =
-        error instanceof Error ? error : new Error('The transaction failed for an unknown reason');
-      return { data: null, errors: [new GraphQLError(originalError.message, { originalError })] };
-    }
+    const work = (transaction: PreviewTransaction) => {
+      context.startPreview(transaction);
+      return this.executeOnce(operation, context);
+    };
+    return this.database.previewTransaction(work, context.viewer, this.hasAudiences);
   }
 
   private async executeOnce(
-    { compiled, schema, document, variables: coerced, cost }: ValidatedOperation,
+    { compiled, document, variables: coerced, cost }: ValidatedOperation,
     contextValue: RequestContext,
   ): Promise<ExecutionResult> {
-    const { variables: variableValues, definition } = contextValue.parsed;
+    const { schema, variables: variableValues, definition } = contextValue.parsed;
     let result = compiled === null ? null : await compiled(contextValue, coerced, variableValues);
     if (result === null || hasSeveralErrors(result)) {
       contextValue.reset();
@@ -149,9 +140,6 @@ function hasSeveralErrors({ errors = [] }: ExecutionResult): boolean {
 
 type JitQuery = (root: undefined, context: RequestContext, variables: Variables) => ReturnType<CompiledQuery>;
 
-/** Compiled functions of one operation, one for each combination of its `@skip` and `@include`. */
-const MOST_VARIANTS = 8;
-
 /** The type of all variables for graphql-jit, which coerces differently. graphql-js coerces the values. */
 const COERCED = new GraphQLScalarType({ name: 'Coerced', parseValue: (value) => value });
 const COERCED_NODE = {
@@ -159,12 +147,6 @@ const COERCED_NODE = {
   name: { kind: Kind.NAME, value: COERCED.name },
 } as const;
 
-interface Variant {
-  times: number;
-  query: CompiledQuery | null;
-}
-
-/** The names of variables inside of objects and lists. */
 function variablesInside(document: DocumentNode): string[] {
   const found = new Set<string>();
   const find = (node: ASTNode) => {
@@ -180,37 +162,28 @@ export class Compiler {
   /** Executions before an operation is compiled. Most operations that are sent once never repeat. */
   worthwhileAfter = 1;
   /** An operation lives as long as its cached document. */
-  private readonly variants = new WeakMap<OperationDefinitionNode, Map<string, Variant>>();
+  private readonly known = new WeakMap<
+    OperationDefinitionNode,
+    { times: number; query: CompiledQuery | null }
+  >();
   /** Schemas, each with COERCED. */
   private readonly extended = new WeakMap<GraphQLSchema, GraphQLSchema>();
 
-  /**
-   * The compiled function, from the second request on; null if graphql-js has to execute the operation.
-   * @param variables coerced
-   * @param conditions what `@skip` and `@include` decide by
-   */
-  find(request: OperationRequest, variables: Variables, conditions: string): CompiledQuery | null {
-    const variants = this.variants.get(request.definition) ?? new Map<string, Variant>();
-    this.variants.set(request.definition, variants);
-    const variant = variants.get(conditions) ?? { times: 0, query: null };
-    if (variants.size < MOST_VARIANTS) variants.set(conditions, variant);
-    if (variant.times++ === this.worthwhileAfter) variant.query = this.compile(request, variables);
-    return variant.query;
+  /** The compiled function, from the second request on; null if graphql-js has to execute the operation. */
+  find(request: OperationRequest): CompiledQuery | null {
+    const known = this.known.get(request.definition) ?? { times: 0, query: null };
+    if (known.times === 0) this.known.set(request.definition, known);
+    if (known.times++ === this.worthwhileAfter) known.query = this.compile(request);
+    return known.query;
   }
 
-  /** Compiles an operation without waiting for a second request. */
-  compile({ schema, document, definition }: OperationRequest, variables: Variables): CompiledQuery | null {
+  compile({ schema, document, definition }: OperationRequest): CompiledQuery | null {
     const operationName = definition.name?.value;
-    // graphql-jit decides conditions wrongly for a fragment that is spread twice. Other operations may use other variables.
-    const decide = ({ directives = [], ...node }: { readonly directives?: readonly DirectiveNode[] }) => {
-      if (directives.length === 0) return undefined;
-      return directives.every((each) => keeps(each, variables)) ? { ...node, directives: [] } : null;
-    };
+    // Other operations may use other variables.
     const alone = separateOperations(document)[operationName ?? ''] ?? document;
-    const decided = visit(alone, { Field: decide, InlineFragment: decide, FragmentSpread: decide });
     const compiled = compileQuery(
       this.schemaFor(schema),
-      visit(decided, {
+      visit(alone, {
         VariableDefinition: ({ kind, variable }) => ({ kind, variable, type: COERCED_NODE }),
       }),
       operationName,
@@ -219,12 +192,12 @@ export class Compiler {
     );
     if (!isCompiledQuery(compiled)) return null;
     const query = compiled.query as JitQuery;
-    const members = variablesInside(decided);
+    const members = variablesInside(alone);
     // graphql-js omits an input field whose variable has no value; graphql-jit sets it to null.
     return (contextValue, coerced, sent) =>
       members.every((name) => name in coerced)
         ? query(undefined, contextValue, coerced)
-        : execute({ schema, document: decided, operationName, contextValue, variableValues: sent });
+        : execute({ schema, document: alone, operationName, contextValue, variableValues: sent });
   }
 
   private schemaFor(schema: GraphQLSchema): GraphQLSchema {

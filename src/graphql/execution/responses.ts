@@ -7,25 +7,13 @@ import {
 import { Plugin } from '@nestjs/apollo';
 import { Inject } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import {
-  type FormattedExecutionResult,
-  getOperationAST,
-  type GraphQLError,
-  type GraphQLFormattedError,
-} from 'graphql';
+import { type FormattedExecutionResult, type GraphQLError, type GraphQLFormattedError } from 'graphql';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { completeChallenge } from '../../http/challenges.js';
 import { toRejection } from '../../http/rejection.js';
-import { refusalOf } from '../analysis/operation-validator.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
-import {
-  periodOfUrls,
-  type CachedResponse,
-  nameOf,
-  ResponseCache,
-  sharedBodyOf,
-} from '../cache/response-cache.js';
+import { type CachedResponse, nameOf, periodOfUrls, ResponseCache } from '../cache/response-cache.js';
 import { countError, formatError, toGraphQLError, unavailabilityOf } from '../errors/error-response.js';
 import {
   type RequestContext,
@@ -35,7 +23,7 @@ import {
 } from '../http/request-context.js';
 import { Executor } from './operations.js';
 
-/** The plugin that answers operations: from the cache, with the result of an equal request under way, or by executing them. */
+/** The plugin that answers operations: from the cache, or by executing them. */
 @Plugin()
 export class Responses implements ApolloServerPlugin<RequestContext> {
   constructor(
@@ -44,7 +32,6 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     private readonly cache: ResponseCache,
   ) {}
 
-  /** The same for all requests. */
   private readonly listener = Promise.resolve<GraphQLRequestListener<RequestContext>>({
     responseForOperation: async ({ contextValue }) => {
       const { cached, validated, id } = contextValue.request;
@@ -56,13 +43,8 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
         return rejected(error, id);
       }
     },
-    willSendResponse: ({ response, errors, document, operation, request: given, contextValue }) => {
-      const { request } = contextValue;
-      // A GET must not change anything, even if its document is invalid, which Apollo has found before the policy.
-      const definition = document && !operation ? getOperationAST(document, given.operationName) : null;
-      const refusal = definition && refusalOf(definition, request.method);
-      if (refusal !== null) Object.assign(response, rejected(refusal, request.id));
-      this.finish(response, request, errors?.[0]);
+    willSendResponse: ({ response, errors, contextValue }) => {
+      this.finish(response, contextValue.request, errors?.[0]);
       return Promise.resolve();
     },
   });
@@ -89,42 +71,21 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     const { cacheDependencies } = validated;
     const period = periodOfUrls(new Date());
     const before = this.cache.revisions.asOf;
-    const { result, isOwn } = await this.cache.share(request, cacheDependencies, async () => {
-      const executed = await this.executor.execute(validated, context);
-      const { revisions, isPersonal } = context;
-      return { ...executed, revisions, isPersonal };
-    });
-    const { data = null, errors = [] } = result;
-    const [revision = null, ...others] = result.revisions;
+    const { data = null, errors = [] } = await this.executor.execute(validated, context);
+    const [revision = null, ...others] = context.revisions;
     if (revision !== null) request.mirrorRead = await this.cache.revisions.describe(revision, before);
     if (validated.personalData !== null)
       request.personalData = personalDataAccessOf(validated.personalData, data);
     const formatted = formatAll(errors, data === null ? [] : [...context.withheld.values()], request.id);
     // Errors are first (GraphQL October 2021, §7.1).
     if (formatted.length > 0) return { errors: formatted, data };
-    if (data !== null && others.length === 0)
-      this.keep(data, request, cacheDependencies, { revision, period, isOwn, isPersonal: result.isPersonal });
-    return { data };
-  }
-
-  /** Caches the response if an equal request gets the same. */
-  private keep(
-    data: object,
-    request: FastifyRequest,
-    dependencies: ValidatedOperation['cacheDependencies'],
-    executed: { revision: string | null; period: number; isOwn: boolean; isPersonal: boolean },
-  ): void {
-    if (dependencies === null) return;
-    const { revision, isOwn, isPersonal } = executed;
-    const period = dependencies.has('period') ? executed.period : null;
-    // It may have URLs of two periods.
-    if (period !== null && period !== periodOfUrls(new Date())) return;
+    if (data === null || others.length > 0 || cacheDependencies === null) return { data };
     request.isRevalidated = revision !== null;
-    if (this.cache.isOff) return;
-    const body = sharedBodyOf(data);
-    if (!isOwn || (revision === null && dependencies.has('mirror'))) return;
-    const name = nameOf(request, isPersonal || dependencies.has('subject'));
-    this.cache.store({ name, period, personalData: request.personalData, revision }, body);
+    if (revision !== null || !cacheDependencies.has('mirror')) {
+      const name = nameOf(request, context.isPersonal || cacheDependencies.has('subject'), period);
+      this.cache.store(name, { data, personalData: request.personalData, revision });
+    }
+    return { data };
   }
 
   /** The head of the response: status and headers of its errors, and their request id. */
@@ -158,8 +119,7 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     for (const [name, value] of Object.entries(rejection?.headers ?? {})) http.headers.set(name, value);
     const challenge = http.headers.get('www-authenticate');
     if (challenge === undefined) return;
-    const given = { 'www-authenticate': challenge };
-    const completed = completeChallenge(given, this.config.baseUrl, GRAPHQL_PATH);
+    const completed = completeChallenge({ 'www-authenticate': challenge }, this.config.baseUrl, GRAPHQL_PATH);
     http.headers.set('www-authenticate', completed['www-authenticate'] ?? challenge);
   }
 }

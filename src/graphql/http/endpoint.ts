@@ -1,12 +1,11 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { LRUCache } from 'lru-cache';
-import { BadUserInputError, ServiceError } from '../../common/errors.js';
+import { ServiceError } from '../../common/errors.js';
 import { parseUrl } from '../../common/url.js';
 import { responseType } from '../errors/error-response.js';
 import { readMaxStaleness, headersOfRead } from '../../database/revisions.js';
 import type { FastifyRequest, FastifyInstance, FastifyReply } from 'fastify';
 import {
-  type DocumentReference,
   type RequestParameters,
   RequestContext,
   GRAPHQL_PATH,
@@ -19,6 +18,7 @@ import { Readable } from 'node:stream';
 import { ApolloServer, type GraphQLRequest, HeaderMap } from '@apollo/server';
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { Injectable } from '@nestjs/common';
+import { z } from 'zod';
 import { AccessLog } from '../../access-log/access-log.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
 import { Database } from '../../database/database.js';
@@ -26,35 +26,30 @@ import { matchesEtag } from '../../http/headers.js';
 import { bodyOf } from '../cache/response-cache.js';
 import { RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.js';
 import { LoadShedder } from './load-shedder.js';
-import { TrustedDocuments } from './persisted-documents.js';
+import { TrustedDocuments } from './documents.js';
 
-/** Maximum size of all header fields together, in bytes. */
 const MAX_HEADER_BYTES = 16_384;
 
 /** The media types of the responses to valid heads, cached because clients repeat the same head. */
 const correct = new LRUCache<string, string>({ max: 1000 });
-/** Longer heads are not cached. */
 const MAX_CACHED_LENGTH = 500;
 
-/** The fields on which it depends. */
-const DECISIVE = ['host', 'accept', 'content-type', 'content-encoding'];
-
-/** The step that checks the head, before the body is read. Throws as in the table of docs/http.md. */
+/** Checks the head before the body is read. Throws as in the table of docs/http.md. */
 function readHead(request: FastifyRequest): void {
   const { method, raw } = request;
   if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
-    const headers = { allow: 'GET, HEAD, POST' };
-    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', 'The endpoint accepts GET, HEAD and POST', headers);
+    const message = 'The endpoint accepts GET, HEAD and POST';
+    throw new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'GET, HEAD, POST' });
   }
-  if (sizeOf(raw.rawHeaders) > MAX_HEADER_BYTES) {
-    throw new RejectionError(
-      431,
-      'PAYLOAD_TOO_LARGE',
-      `The headers are larger than ${MAX_HEADER_BYTES} bytes`,
-    );
+  let bytes = 0;
+  for (const text of raw.rawHeaders) bytes += text.length + 2;
+  if (bytes > MAX_HEADER_BYTES) {
+    const message = `The headers are larger than ${MAX_HEADER_BYTES} bytes`;
+    throw new RejectionError(431, 'PAYLOAD_TOO_LARGE', message);
   }
   request.maxStaleness = readMaxStaleness(raw.headers);
-  const key = JSON.stringify([method, ...DECISIVE.map((name) => raw.headers[name])]);
+  const { host, accept, 'content-type': contentType, 'content-encoding': coding } = raw.headers;
+  const key = JSON.stringify([method, host, accept, contentType, coding]);
   let type = correct.get(key);
   if (type === undefined) {
     type = checkFields(request);
@@ -63,15 +58,10 @@ function readHead(request: FastifyRequest): void {
   request.responseType = type;
 }
 
-function sizeOf(rawHeaders: readonly string[]): number {
-  let bytes = 0;
-  for (const text of rawHeaders) bytes += text.length + 2;
-  return bytes;
-}
-
-/** Checks the fields on which the cached result depends. */
 function checkFields({ method, raw }: FastifyRequest): string {
-  if (!hasHost(raw)) throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
+  const { host } = raw.headers;
+  if (host === undefined || /[/?#@\\]/.test(host) || parseUrl(`http://${host}/`) === null)
+    throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
   if (method === 'POST') checkBodyFields(raw.headers);
   const mediaType = responseType(raw);
   if (mediaType !== undefined) return mediaType;
@@ -81,25 +71,14 @@ function checkFields({ method, raw }: FastifyRequest): string {
   );
 }
 
-/** RFC 9112 §3.2: a request without a valid Host is rejected with 400. */
-function hasHost({ headers: { host } }: IncomingMessage): boolean {
-  return host !== undefined && !/[/?#@\\]/.test(host) && parseUrl(`http://${host}/`) !== null;
-}
-
 function checkBodyFields(headers: IncomingHttpHeaders): void {
-  if (!isJson(headers['content-type'])) {
-    throw new ServiceError(
-      'UNSUPPORTED_MEDIA_TYPE',
-      'The body must be JSON: Content-Type: application/json, in UTF-8',
-    );
-  }
+  const reject = (message: string) => {
+    throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', message);
+  };
+  if (!isJson(headers['content-type']))
+    reject('The body must be JSON: Content-Type: application/json, in UTF-8');
   const coding = headers['content-encoding'] ?? 'identity';
-  if (coding.toLowerCase() !== 'identity') {
-    throw new ServiceError(
-      'UNSUPPORTED_MEDIA_TYPE',
-      'The body must be sent as it is, without Content-Encoding',
-    );
-  }
+  if (coding.toLowerCase() !== 'identity') reject('The body must be sent without Content-Encoding');
 }
 
 /** RFC 9110 §8.3.1. Without a charset, JSON is UTF-8 (RFC 8259 §8.1), the only accepted charset. */
@@ -116,28 +95,27 @@ function isJson(contentType: string | undefined): boolean {
 
 type Members = Readonly<Record<string, unknown>>;
 
-const isMissing = (value: unknown) => value === undefined || value === null;
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-/** Some clients send an empty document with a hash. */
-const isWithoutText = (query: unknown) => isMissing(query) || query === '';
+
+/** A hash, or the id of a trusted document (GraphQL over HTTP, draft, appendix A). */
+const DOCUMENT_ID = z.string().regex(/^[\w.~:-]{1,200}$/, 'a hash, or an id of at most 200 characters');
 
 /** What the members of a request must be (GraphQL over HTTP, draft, §5.4). Others are ignored. */
-const MEMBERS: readonly [name: string, isValid: (value: unknown) => boolean, expected: string][] = [
-  [
-    'query',
-    // A document contains no NUL (GraphQL October 2021, §2.1.1), but parsers accept it within strings.
-    (value) => typeof value === 'string' && value !== '' && !value.includes('\0'),
-    'query is required: a string that is not empty and contains no NUL',
-  ],
-  [
-    'operationName',
-    (value) => isMissing(value) || typeof value === 'string',
-    'operationName must be a string',
-  ],
-  ['variables', (value) => isMissing(value) || isObject(value), 'variables must be a JSON object'],
-  ['extensions', (value) => isMissing(value) || isObject(value), 'extensions must be a JSON object'],
-];
+const PARAMETERS = z.object({
+  // A document contains no NUL (GraphQL October 2021, §2.1.1), but parsers accept it within strings.
+  query: z
+    .string()
+    .refine((text) => !text.includes('\0'), 'it must contain no NUL')
+    .nullish(),
+  operationName: z.string().nullish(),
+  // Without a copy of each value.
+  variables: z.custom<Members>(isObject, 'it must be a JSON object').nullish(),
+  extensions: z
+    .object({ persistedQuery: z.object({ version: z.literal(1), sha256Hash: DOCUMENT_ID }).nullish() })
+    .nullish(),
+  documentId: DOCUMENT_ID.nullish(),
+});
 
 /** The step that reads the body, or the query string of a GET. Throws ServiceError BAD_REQUEST. */
 export function readParameters({ method, bodyText, url }: FastifyRequest): RequestParameters {
@@ -150,18 +128,21 @@ export function readParameters({ method, bodyText, url }: FastifyRequest): Reque
   }
 }
 
-function read(parameters: unknown): RequestParameters {
-  if (Array.isArray(parameters))
-    throw new ServiceError('BAD_REQUEST', 'A request contains one operation: batches are not supported');
-  if (!isObject(parameters)) throw new ServiceError('BAD_REQUEST', 'The body must be a JSON object');
-  const reference = referenceIn(parameters);
-  const isNamed = reference !== null && isWithoutText(parameters['query']);
-  for (const [name, isValid, expected] of MEMBERS)
-    if (!(isNamed && name === 'query') && !isValid(parameters[name]))
-      throw new ServiceError('BAD_REQUEST', expected, { argument: name });
-  const { query, operationName, variables } = parameters as unknown as RequestParameters;
+function read(given: unknown): RequestParameters {
+  const { success, data, error } = PARAMETERS.safeParse(given);
+  if (!success) {
+    const [{ path, message } = { path: [], message: '' }] = error.issues;
+    const argument = path.join('.');
+    if (argument === '') throw new ServiceError('BAD_REQUEST', 'The body must be one JSON object');
+    const code = /^(extensions[.]|documentId)/.test(argument) ? 'BAD_USER_INPUT' : 'BAD_REQUEST';
+    throw new ServiceError(code, `${argument}: ${message}`, { argument });
+  }
+  const { query, operationName, variables } = data;
+  const reference = referenceIn(data);
+  if (!query && reference === null)
+    throw new ServiceError('BAD_REQUEST', 'query is required', { argument: 'query' });
   return {
-    query: isNamed ? '' : query,
+    query: query ?? '',
     reference,
     // Forms send an empty name instead of omitting it.
     operationName: operationName === '' ? null : (operationName ?? null),
@@ -169,10 +150,18 @@ function read(parameters: unknown): RequestParameters {
   };
 }
 
+/** The document that a request names, also with an empty `query`, as some clients send it. */
+function referenceIn({ query, extensions, documentId }: z.infer<typeof PARAMETERS>) {
+  const sha256 = extensions?.persistedQuery?.sha256Hash;
+  const id = sha256 ?? (query ? null : documentId) ?? null;
+  const member = sha256 === undefined ? 'documentId' : 'extensions.persistedQuery.sha256Hash';
+  return id === null ? null : { id: id.replace(/^sha256:/, ''), member };
+}
+
 function readSearch(url: string): RequestParameters {
   const given = new URLSearchParams(/\?(.*)/s.exec(url)?.[1]);
   const parameters: Record<string, unknown> = {};
-  for (const name of [...MEMBERS.map(([each]) => each), 'documentId']) {
+  for (const name of Object.keys(PARAMETERS.shape)) {
     const [text = null, ...others] = given.getAll(name);
     if (others.length > 0) throw new ServiceError('BAD_REQUEST', `${name} is repeated`, { argument: name });
     const isJson = name === 'variables' || name === 'extensions';
@@ -188,35 +177,6 @@ function readJson(name: string, text: string | null): unknown {
     throw new ServiceError('BAD_REQUEST', `${name} must be a JSON object`, { argument: name });
   }
 }
-
-const PERSISTED_QUERY = 'extensions.persistedQuery';
-
-/** The characters of a document id (GraphQL over HTTP, draft, appendix A), and the most of them. */
-const DOCUMENT_ID = /^[\w.~:-]{1,200}$/;
-
-/**
- * The document that a request names: by `extensions.persistedQuery`, as Apollo's clients do, or without a `query` by
- * `documentId` (GraphQL over HTTP, draft, appendix A). Null if it names none. Throws BadUserInputError.
- */
-function referenceIn({ query, documentId, extensions }: Members): DocumentReference | null {
-  const persisted = (extensions as Members | null | undefined)?.['persistedQuery'] ?? null;
-  if (persisted !== null) {
-    const { version, sha256Hash } = Object(persisted) as Members;
-    if (version !== 1)
-      throw new BadUserInputError('Unsupported persisted query version', `${PERSISTED_QUERY}.version`);
-    return readReference(sha256Hash, `${PERSISTED_QUERY}.sha256Hash`);
-  }
-  if (!isWithoutText(query) || typeof documentId !== 'string') return null;
-  return readReference(documentId, 'documentId');
-}
-
-function readReference(id: unknown, member: DocumentReference['member']): DocumentReference {
-  if (typeof id === 'string' && DOCUMENT_ID.test(id)) return { id: id.replace(/^sha256:/, ''), member };
-  throw new BadUserInputError(`${member} must be a hash or an id of at most 200 characters`, member);
-}
-
-/** Characters of an entity tag, of six bits each. */
-const TAG_LENGTH = 22;
 
 /** For caches of one client only, which ask before each use. A shared cache that ignores it must distinguish callers. */
 const REVALIDATED = { 'cache-control': 'private, no-cache', vary: 'Accept, Authorization, Origin' };
@@ -268,7 +228,6 @@ export class Endpoint {
     });
   }
 
-  /** Before the body is read. */
   private async admit(request: FastifyRequest): Promise<void> {
     request.rateLimits = [];
     this.shedder.admit();
@@ -304,7 +263,6 @@ export class Endpoint {
     };
   }
 
-  /** The payload of the response. */
   private finish(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -328,8 +286,7 @@ export class Endpoint {
 /** Gives a response to GET its entity tag. Returns whether the client has the response (RFC 9110 §13.1.2, docs/adr/0017). */
 function isUnchanged(request: FastifyRequest, reply: FastifyReply, body: string | Buffer): boolean {
   if (!request.isRevalidated || request.raw.method === 'POST' || reply.statusCode !== 200) return false;
-  const digest = hash('sha256', `${request.responseType}\n${String(body)}`, 'base64url');
-  const tag = `"${digest.slice(0, TAG_LENGTH)}"`;
+  const tag = `"${hash('sha256', `${request.responseType}\n${String(body)}`, 'base64url').slice(0, 22)}"`;
   void reply.headers({ ...REVALIDATED, etag: `W/${tag}` });
   return matchesEtag(request.headers['if-none-match'], tag);
 }

@@ -25,5 +25,4 @@ it('rejects requests while the event loop is late, and none before and after', a
   }
   expect(shedder.rejected).toBe(1);
   while (!admits()) await sleep(100);
-  shedder.onApplicationShutdown();
 });

@@ -1,7 +1,6 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ServiceUnavailableError } from '../../common/errors.js';
 
-/** Milliseconds between two measurements. */
 const INTERVAL_MS = 100;
 /** A process whose event loop is late by so many milliseconds answers nothing in time. */
 const MAX_DELAY_MS = 500;
@@ -10,26 +9,24 @@ const MOST_LATE = 3;
 
 /** Rejects requests while the event loop is late (docs/adr/0023). */
 @Injectable()
-export class LoadShedder implements OnApplicationShutdown {
-  /** Since the start. */
+export class LoadShedder {
   rejected = 0;
   /** The last measurements at which the event loop was late. */
   private late = 0;
   private measuredAt = performance.now();
-  private readonly timer = setInterval(() => {
-    const now = performance.now();
-    this.late = now - this.measuredAt > INTERVAL_MS + MAX_DELAY_MS ? this.late + 1 : 0;
-    this.measuredAt = now;
-  }, INTERVAL_MS).unref();
+
+  constructor() {
+    setInterval(() => {
+      const now = performance.now();
+      this.late = now - this.measuredAt > INTERVAL_MS + MAX_DELAY_MS ? this.late + 1 : 0;
+      this.measuredAt = now;
+    }, INTERVAL_MS).unref();
+  }
 
   /** @throws ServiceUnavailableError while the process is overloaded */
   admit(): void {
     if (this.late < MOST_LATE) return;
     this.rejected++;
     throw new ServiceUnavailableError('The service is overloaded: try again in a second');
-  }
-
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
   }
 }

@@ -1,7 +1,6 @@
 import {
   type DocumentNode,
   type ExecutionResult,
-  type GraphQLSchema,
   type OperationTypeNode,
   GraphQLError,
   type GraphQLResolveInfo,
@@ -21,7 +20,6 @@ import type { Reader, Statement } from '../../database/statements/statement.js';
 import type { Viewer } from '../../database/visibility/viewer.js';
 import { viewerOf } from '../../auth/access.js';
 import { type Database, VisibleReader } from '../../database/database.js';
-import type { OperationCost } from '../analysis/operation-cost.js';
 import DataLoader from 'dataloader';
 import type { ServiceError } from '../../common/errors.js';
 
@@ -36,19 +34,12 @@ export function isEndpoint(request: Pick<RejectedRequest, 'url' | 'routeOptions'
   );
 }
 
-/** A document that a request names, besides its text or instead of it. */
-export interface DocumentReference {
-  /** The SHA-256 of the text, in lower-case hexadecimal digits, or another id of a trusted document. */
-  readonly id: string;
-  /** The member of the request that names it, for errors. */
-  readonly member: 'extensions.persistedQuery.sha256Hash' | 'documentId';
-}
-
 /** The parameters of a request (GraphQL over HTTP, draft, §5.4). Of `extensions`, only `persistedQuery` is used. */
 export interface RequestParameters {
   /** Empty before the document that `reference` names is found. */
   readonly query: string;
-  readonly reference: DocumentReference | null;
+  /** The SHA-256 of the text, or the id of a trusted document, and the member that names it. */
+  readonly reference: { readonly id: string; readonly member: string } | null;
   readonly operationName: string | null;
   readonly variables: Readonly<Record<string, unknown>> | null;
 }
@@ -64,8 +55,6 @@ export interface OperationLabel {
 
 export interface ValidatedOperation extends PolicyDecision {
   readonly document: DocumentNode;
-  /** The schema restricted to the scopes of the token. */
-  readonly schema: GraphQLSchema;
   readonly variables: Variables;
   /** Null if graphql-js executes it. */
   readonly compiled: CompiledQuery | null;
@@ -80,26 +69,20 @@ export type CompiledQuery = (
 
 /** What the steps of the endpoint know of a request. */
 export class RequestState {
-  /** Null if the request has no token. */
   principal: Principal | null = null;
   /** The rate limits that were charged, requests first; null if the request is not for the endpoint. */
   rateLimits: RateLimitState[] | null = null;
-  /** The media type of the response; null before the head is read. */
   responseType: string | null = null;
   /** Maximum age of the mirror in seconds; null if there is no limit. */
   maxStaleness: number | null = null;
-  /** The body as it was sent; null if there is none. */
   bodyText: string | null = null;
   parameters: RequestParameters | null = null;
   cached: CachedResponse | null = null;
   validated: ValidatedOperation | null = null;
-  /** The label for logs and metrics; null if there is no operation. */
   operation: OperationLabel | null = null;
-  /** Number of statements that the operation has sent. */
   statements = 0;
   /** The state from which the response was read; null if it contains nothing of the mirror. */
   mirrorRead: MirrorRead | null = null;
-  /** The personal data in the response; null if there is none. */
   personalData: PersonalDataAccess | null = null;
   /** Whether clients may keep the response, and ask whether it has changed. */
   isRevalidated = false;
@@ -114,14 +97,9 @@ declare module 'fastify' {
 export class Batches {
   private readonly loaders = new Map<string, DataLoader<unknown, unknown>>();
 
-  /** @param reader source of all reads */
   constructor(private readonly reader: Reader) {}
 
-  /**
-   * Loads the value of a key, batched with all calls of the same turn that have the same name.
-   * @param name identifies the read, including all its arguments
-   * @param read returns the values of many keys from `reader`, in the order of the keys
-   */
+  /** @param name identifies the read, including all its arguments */
   load<Key extends number | string, Value>(
     name: string,
     key: Key,
@@ -147,11 +125,9 @@ export interface Withheld {
 export class RequestContext implements Reader {
   reader!: Reader;
   batches!: Batches;
-  /** Null before the operation was charged. */
-  cost: OperationCost | null = null;
   /** By the response keys that lead to the selection. */
   withheld!: Map<string, Withheld>;
-  private operation: OperationRequest | null = null;
+  parsed!: OperationRequest;
   private readRevisions!: Set<string | null>;
   private preview: PreviewTransaction | null = null;
   private made: VisibleReader | null = null;
@@ -169,15 +145,9 @@ export class RequestContext implements Reader {
     return this.made;
   }
 
-  /** Begins an operation, in the copy of the context that Apollo has made. */
   begin(operation: OperationRequest): void {
-    this.operation = operation;
+    this.parsed = operation;
     this.reset();
-  }
-
-  get parsed(): OperationRequest {
-    if (this.operation === null) throw new Error('No operation has begun');
-    return this.operation;
   }
 
   /** The request of Fastify, under the name that Nest expects. */
@@ -230,7 +200,7 @@ export class RequestContext implements Reader {
   }
 
   /** Notes a place at which a field is null because of a missing scope. */
-  withhold(originalError: ServiceError, { path, fieldNodes, parentType }: GraphQLResolveInfo): null {
+  withhold(refuse: () => ServiceError | null, { path, fieldNodes, parentType }: GraphQLResolveInfo): null {
     const place = responsePathAsArray(path);
     const key = `${place.filter((step) => typeof step === 'string').join('.')} ${parentType.name}`;
     const known = this.withheld.get(key);
@@ -238,19 +208,22 @@ export class RequestContext implements Reader {
       known.paths.push(place);
       return null;
     }
-    const error = new GraphQLError(originalError.message, { nodes: fieldNodes, path: place, originalError });
+    const originalError = refuse();
+    const error = new GraphQLError(originalError?.message ?? '', {
+      nodes: fieldNodes,
+      path: place,
+      originalError,
+    });
     this.withheld.set(key, { error, paths: [place] });
     return null;
   }
 
-  /** Makes all further reads use this transaction. */
   startPreview(transaction: PreviewTransaction): void {
     this.preview = transaction;
     transaction.counter = this.request;
     this.reset();
   }
 
-  /** The transaction in which mutations make their changes. */
   get previewTransaction(): PreviewTransaction {
     if (this.preview === null) throw new Error('Only mutations have a preview transaction');
     return this.preview;

@@ -71,16 +71,15 @@ export class RateLimitResolver {
         'No points are charged.',
     })
     _dryRun: boolean,
-    @Context() context: RequestContext,
+    @Context() { request: { validated, rateLimits } }: RequestContext,
   ): RateLimit {
-    const { cost, request } = context;
-    const [requests, points] = request.rateLimits ?? [];
-    if (cost === null || requests === undefined || points === undefined)
+    const [requests, points] = rateLimits ?? [];
+    if (validated === null || requests === undefined || points === undefined)
       throw new Error('The operation has not been charged');
     const resetAt = ({ reset }: RateLimitState) => new Date(Date.now() + 1000 * reset);
     return {
-      ...cost,
-      cost: cost.points,
+      ...validated.cost,
+      cost: validated.cost.points,
       limit: points.limit.amount,
       remaining: points.remaining,
       resetAt: resetAt(points),

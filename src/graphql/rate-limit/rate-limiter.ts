@@ -1,51 +1,38 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Principal } from '../../auth/principal.js';
+import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Limit, networkOf, Limits } from '../../limits/limits.js';
 import type { OperationCost } from '../analysis/operation-cost.js';
 
-/** Durations in seconds. */
-const MINUTE = 60;
-const HOUR = 3600;
-
 /** The state of one of the two limits, for the response headers. */
 export interface RateLimitState {
   readonly limit: Limit;
   readonly remaining: number;
-  /** Seconds until the full amount is available again. */
   readonly reset: number;
   /** The cost of this operation; null for the limit of requests. */
   readonly cost: number | null;
 }
 
-/** A request of the endpoint: the caller to count, and the states to report in the response. */
-interface Caller {
-  /** All tokens of one subject and client are one caller. Without a token, the address is the caller. */
-  readonly principal: Principal | null;
-  readonly ip: string;
-  /** Charged limits, requests first. */
-  readonly rateLimits: RateLimitState[] | null;
-}
+/** The caller to count, and the states to report in the response. */
+type Caller = Pick<FastifyRequest, 'principal' | 'ip' | 'rateLimits'>;
 
 /** Counts requests and points per principal or address (docs/adr/0020). */
 @Injectable()
 export class RateLimiter {
   private readonly requests: Limit;
   private readonly points: Limit;
-  /** Number of rejected requests since the start, by the exceeded limit. */
   readonly rejections = { requests: 0, points: 0 };
 
   constructor(
     @Inject(CONFIG) { limits: { requestsPerMinute, pointsPerHour } }: Config,
     private readonly limits: Limits,
   ) {
-    this.requests = new Limit('requests', requestsPerMinute, MINUTE);
-    this.points = new Limit('points', pointsPerHour, HOUR);
+    this.requests = new Limit('requests', requestsPerMinute, 60);
+    this.points = new Limit('points', pointsPerHour, 3600);
   }
 
-  /** Counts a request. Throws ServiceError RATE_LIMITED. */
   countRequest(caller: Caller): Promise<void> {
     const { requests } = this;
     const message = `Too many requests: ${requests.amount} a minute are answered`;

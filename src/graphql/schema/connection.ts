@@ -56,7 +56,6 @@ export function orderInput<Name extends string>(
   return Order;
 }
 
-/** The description of filters by text. */
 export const SEARCH_DESCRIPTION =
   'Words of the name, the id or another searchable field, 2 to 64 characters or one of Chinese, Japanese or Korean. All of them have to match, as in the field search.';
 

@@ -61,9 +61,7 @@ export interface DerivedField {
   readonly deprecationReason?: string | undefined;
   /** The root field whose arguments the field has. Default: none. */
   readonly argumentsOf?: 'users' | 'groups';
-  /** The method that resolves the field. Default: it is a property. */
   readonly resolver?: ResolverMethod;
-  /** Maximum number of objects of a list, which the cost of an operation counts. */
   readonly mostNodes?: number;
 }
 
@@ -230,7 +228,6 @@ export abstract class ReferenceResolver {
 
 type Given = [parent: Parent, given: unknown, context: RequestContext, info: GraphQLResolveInfo];
 
-/** A user, a profile or a group. */
 export interface Parent {
   readonly key: number;
 }

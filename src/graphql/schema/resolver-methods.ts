@@ -20,7 +20,6 @@ type Field = GraphQLFieldConfig<unknown, unknown>;
 type Method = (...given: readonly unknown[]) => unknown;
 type Provider = Record<string, Method>;
 
-/** What Nest can run around a method. */
 const ENHANCERS = [
   GUARDS_METADATA,
   INTERCEPTORS_METADATA,

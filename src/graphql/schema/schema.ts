@@ -21,12 +21,12 @@ import {
   printSchema,
 } from 'graphql';
 import { nodeIdOf } from '../../common/identity.js';
-import { ObjectType, registerEnumType } from '@nestjs/graphql';
-import { asServiceError, BadUserInputError, type ServiceError } from '../../common/errors.js';
+import { ObjectType } from '@nestjs/graphql';
+import { asServiceError, BadUserInputError } from '../../common/errors.js';
 import { countError } from '../errors/error-response.js';
 import type { RequestContext } from '../http/request-context.js';
-import { Shown } from './connection.js';
-import { type Access, scopesOf } from '../../auth/access.js';
+import { describedEnum, Shown } from './connection.js';
+import { type Access, hasScopes, scopesOf } from '../../auth/access.js';
 import { accessRefusal } from '../../auth/scopes.guard.js';
 import type { Config } from '../../config/config.js';
 import { isConnection, unboundedSize } from '../analysis/operation-cost.js';
@@ -96,31 +96,21 @@ function leadsToNode(type: GraphQLObjectType, seen = new Set<string>()): boolean
   });
 }
 
-/** The codes of failures that a client can foresee. */
-export enum UserErrorCode {
-  BAD_USER_INPUT = 'BAD_USER_INPUT',
-  CONFLICT = 'CONFLICT',
-  FORBIDDEN = 'FORBIDDEN',
-  NOT_FOUND = 'NOT_FOUND',
-}
-
-const CODES: ReadonlyMap<string, UserErrorCode> = new Map(Object.entries(UserErrorCode));
-
-registerEnumType(UserErrorCode, {
-  name: 'UserErrorCode',
-  description: 'The failures of a mutation that a client can foresee.',
-  valuesMap: {
-    BAD_USER_INPUT: { description: 'A value of the input is not valid, or nothing would change.' },
-    CONFLICT: { description: 'The directory would reject or misunderstand the change.' },
-    FORBIDDEN: { description: 'The user for whom the token acts may not make the change.' },
-    NOT_FOUND: { description: 'An object that the input names does not exist.' },
+const UserErrorCode = describedEnum(
+  'UserErrorCode',
+  'The failures of a mutation that a client can foresee.',
+  {
+    BAD_USER_INPUT: 'A value of the input is not valid, or nothing would change.',
+    CONFLICT: 'The directory would reject or misunderstand the change.',
+    FORBIDDEN: 'The user for whom the token acts may not make the change.',
+    NOT_FOUND: 'An object that the input names does not exist.',
   },
-});
+);
 
 @ObjectType({ description: 'An expected failure of a mutation.' })
 export class UserError {
   @Shown(() => UserErrorCode, 'The kind of the failure.')
-  code!: UserErrorCode;
+  code!: keyof typeof UserErrorCode;
 
   @Shown(() => String, 'The failure in English, for people. It may change.')
   message!: string;
@@ -132,7 +122,6 @@ export class UserError {
   path!: string[];
 }
 
-/** Maximum length of a `clientMutationId`. */
 const LONGEST_CLIENT_MUTATION_ID = 256;
 
 type Resolve = GraphQLFieldResolver<unknown, RequestContext>;
@@ -147,22 +136,18 @@ function asPreview(resolve: Resolve): Resolve {
     const isTooLong = id !== null && id.length > LONGEST_CLIENT_MUTATION_ID;
     const clientMutationId = isTooLong ? null : id;
     try {
-      if (isTooLong) {
-        const message = `clientMutationId has more than ${LONGEST_CLIENT_MUTATION_ID} characters`;
-        throw new BadUserInputError(message, 'clientMutationId');
-      }
+      if (isTooLong) throw new BadUserInputError('clientMutationId is too long', 'clientMutationId');
       const payload = await context.change(
         async () => (await resolve(source, given, context, info)) as object,
       );
       return { ...payload, clientMutationId, userErrors: [] };
     } catch (error) {
       const failure = asServiceError(error);
-      const code = failure === null ? undefined : CODES.get(failure.code);
-      if (failure === null || code === undefined) throw error;
-      countError(failure.code);
-      const { argument = 'input' } = failure.details;
-      const path = [...new Set(['input', argument])];
-      return { clientMutationId, userErrors: [{ code, message: failure.message, path }] };
+      if (failure === null || !(failure.code in UserErrorCode)) throw error;
+      const { code, message, details } = failure;
+      countError(code);
+      const path = [...new Set(['input', details.argument ?? 'input'])];
+      return { clientMutationId, userErrors: [{ code, message, path }] };
     }
   };
 }
@@ -183,10 +168,6 @@ const DIRECTIVES = buildSchema(`
   ) on FIELD_DEFINITION | INPUT_FIELD_DEFINITION
 `);
 
-/** The name that Nest gives to the default resolver of a field. */
-const DEFAULT_RESOLVER = 'rootFieldResolver';
-
-/** Adds to the schema that Nest has built what it derives from the model, and from other types. */
 export function extendSchema(built: GraphQLSchema, config: Config): GraphQLSchema {
   return addPreviewTypes(addDerivedFields(built, config));
 }
@@ -207,7 +188,7 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
       hasAudiences ||= field.extensions?.['visibleTo'] !== undefined;
       const { resolve, ...rest } = field;
       // Without Nest's default resolver, graphql-js reads the property itself, with no call for each value.
-      return guarded(resolve?.name === DEFAULT_RESOLVER ? rest : field, `${type}.${name}`);
+      return guarded(resolve?.name === 'rootFieldResolver' ? rest : field, `${type}.${name}`);
     },
     [MapperKind.INTERFACE_FIELD]: described,
     [MapperKind.INPUT_OBJECT_FIELD]: described,
@@ -218,7 +199,6 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
   return new GraphQLSchema({ ...config, directives: [...config.directives, ...added] });
 }
 
-/** Adds the scopes of a field, or of a member of an input, to its description. */
 function described<Described extends { description?: string | null | undefined } & Extended>(
   field: Described,
 ): Described {
@@ -249,17 +229,14 @@ function guarded(field: Field, coordinate: string): Field {
   const access = accessOf(field, coordinate);
   if (access.kind === 'inherited' || access.kind === 'public') return field;
   const { resolve = defaultFieldResolver } = field;
-  // An error for each place would cost thirty times as much.
-  const refusals = new WeakMap<RequestContext, ServiceError | null>();
+  const scopes = scopesOf(access);
   return {
     ...described(field),
     resolve: (source, given, context, info) => {
-      let refusal = refusals.get(context);
-      if (refusal === undefined) {
-        refusal = accessRefusal(access, context.principal, `The field ${coordinate}`);
-        refusals.set(context, refusal);
-      }
-      return refusal === null ? resolve(source, given, context, info) : context.withhold(refusal, info);
+      const { principal } = context;
+      return principal !== null && hasScopes(principal, scopes)
+        ? resolve(source, given, context, info)
+        : context.withhold(() => accessRefusal(access, principal, `The field ${coordinate}`), info);
     },
   };
 }
@@ -295,7 +272,6 @@ export function printSdl(schema: GraphQLSchema): string {
   return `${printed}${text.slice(end)}\n`;
 }
 
-/** The directives of a field or a member of an input, as text. */
 function directivesOf(field: Extended): string {
   const scopes = scopesIn(field)
     .map((scope) => JSON.stringify(scope))

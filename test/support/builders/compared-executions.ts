@@ -17,8 +17,8 @@ export class ComparedExecutions {
     const compiler = app.get(Compiler);
     compiler.worthwhileAfter = 0;
     const compile = compiler.compile.bind(compiler);
-    compiler.compile = (request, variables) => {
-      const compiled = compile(request, variables);
+    compiler.compile = (request) => {
+      const compiled = compile(request);
       if (compiled === null) return null;
       const { schema, document, definition } = request;
       const operationName = definition.name?.value;
