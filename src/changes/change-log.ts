@@ -2,10 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { ChangeKind, kindNumbered, numberOfKind } from '../common/change-kind.js';
 import { bindCursor, decodeCursor, encodeCursors, readCursor } from '../common/cursor.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
-import { lookupOf, nodeIdOf, type ObjectInput } from '../common/identity.js';
+import { isUuid, lookupOf, nodeIdOf, type ObjectInput } from '../common/identity.js';
 import type { KeySeal } from '../common/key-seal.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
-import { isUuid } from '../common/uuid.js';
 import { Database, VisibleReader } from '../database/database.js';
 import { instantText } from '../database/fields/projection.js';
 import { lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
@@ -148,7 +147,7 @@ export function isLost(error: unknown): error is ServiceError {
 /** Whether a text has the form of a cursor of changes, of this database or of another one. */
 export function isChangeCursor(cursor: string): boolean {
   const [binding, place, revision] = readCursor(cursor);
-  return binding === BINDING && typeof place === 'string' && isUuid(String(revision));
+  return binding === BINDING && typeof place === 'string' && isUuid(revision);
 }
 
 /** The cursor after which the log is complete. It remains valid until a later change is deleted. */

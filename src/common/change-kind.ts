@@ -14,10 +14,5 @@ export enum ChangeKind {
 const BY_NUMBER = Object.values(ChangeKind);
 
 /** The number under which a kind is stored: from 1, in the order above. */
-export function numberOfKind(kind: ChangeKind): number {
-  return BY_NUMBER.indexOf(kind) + 1;
-}
-
-export function kindNumbered(number: number): ChangeKind {
-  return BY_NUMBER[number - 1] ?? ChangeKind.USER_UPDATED;
-}
+export const numberOfKind = (kind: ChangeKind): number => BY_NUMBER.indexOf(kind) + 1;
+export const kindNumbered = (number: number): ChangeKind => BY_NUMBER[number - 1] ?? ChangeKind.USER_UPDATED;

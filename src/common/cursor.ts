@@ -3,13 +3,11 @@ import { ServiceError } from './errors.js';
 import type { KeySeal } from './key-seal.js';
 
 export type CursorValue = string | number;
-type CursorValueType = 'string' | 'number';
+/** `key`: the primary key of the row. */
+type CursorValueType = 'string' | 'number' | 'key';
 
-/** Identifies the connection, order and filter of a cursor. All others reject the cursor. */
-export type CursorBinding = string;
-
-/** The binding of everything that decides the rows and their order. A null counts as omitted. */
-export function bindCursor(connection: string, order: object, filter: object): CursorBinding {
+/** Identifies what decides the rows and their order. Others reject the cursor. A null counts as omitted. */
+export function bindCursor(connection: string, order: object, filter: object): string {
   const text = JSON.stringify([connection, order, filter], canonical);
   return createHash('sha256').update(text).digest('base64url').slice(0, 11);
 }
@@ -27,7 +25,7 @@ function canonical(_key: string, value: unknown): unknown {
  */
 export function encodeCursors(
   seal: KeySeal,
-  binding: CursorBinding,
+  binding: string,
   columns: readonly (readonly CursorValue[])[],
   extras: readonly CursorValue[],
 ): string[] {
@@ -38,37 +36,25 @@ export function encodeCursors(
   });
 }
 
-/**
- * Decodes a cursor into its position in the order.
- * @param types of the values; `key` is the primary key of the row
- * @throws ServiceError INVALID_CURSOR
- */
+/** Decodes a cursor into its position in the order. @throws ServiceError INVALID_CURSOR */
 export function decodeCursor(
   seal: KeySeal,
   cursor: string,
-  binding: CursorBinding,
-  types: readonly (CursorValueType | 'key')[],
+  binding: string,
+  types: readonly CursorValueType[],
   argument: 'after' | 'before',
 ): readonly CursorValue[] {
-  const [bound, ...given] = readCursor(cursor);
+  const [bound, ...values] = readCursor(cursor);
   const place = types.indexOf('key');
-  const sealed = given[place];
+  const sealed = values[place];
   // A key that is not sealed could be one of the client, which searches for the numbers of hidden rows.
-  const opened = typeof sealed === 'string' && typeof bound === 'string' ? seal.open(sealed, bound) : null;
-  const values = given.map((value, index) => (index === place ? opened : value));
-  if (typeof bound !== 'string' || !fits(values, types)) {
-    throw new ServiceError('INVALID_CURSOR', `The cursor in ${argument} is not one of this service`, {
-      argument,
-    });
-  }
-  if (bound !== binding) {
-    throw new ServiceError(
-      'INVALID_CURSOR',
-      `The cursor in ${argument} belongs to another connection, order or filter: begin again without it`,
-      { argument },
-    );
-  }
-  return values;
+  values[place] = typeof sealed === 'string' && typeof bound === 'string' ? seal.open(sealed, bound) : null;
+  const isOurs = fits(values, types);
+  if (isOurs && bound === binding) return values;
+  const fault = isOurs
+    ? 'belongs to another connection, order or filter: begin again without it'
+    : 'is not one of this service';
+  throw new ServiceError('INVALID_CURSOR', `The cursor in ${argument} ${fault}`, { argument });
 }
 
 /** The values in a text that has the form of a cursor, the binding first. Empty for other texts. */
@@ -82,7 +68,7 @@ export function readCursor(cursor: string): unknown[] {
   }
 }
 
-function fits(values: unknown[], types: readonly (CursorValueType | 'key')[]): values is CursorValue[] {
+function fits(values: unknown[], types: readonly CursorValueType[]): values is CursorValue[] {
   return (
     values.length === types.length &&
     values.every((value, index) =>

@@ -1,35 +1,36 @@
 import { HttpException } from '@nestjs/common';
 
-/** Every code that `extensions.code` can contain. docs/http.md describes each one. */
-export const ERROR_CODES = [
-  'GRAPHQL_PARSE_FAILED',
-  'GRAPHQL_VALIDATION_FAILED',
-  'BAD_USER_INPUT',
-  'BAD_REQUEST',
-  'OPERATION_RESOLUTION_FAILURE',
-  'PERSISTED_QUERY_NOT_FOUND',
-  'DOCUMENT_NOT_TRUSTED',
-  'METHOD_NOT_ALLOWED',
-  'UNSUPPORTED_MEDIA_TYPE',
-  'NOT_ACCEPTABLE',
-  'PAYLOAD_TOO_LARGE',
-  'UNAUTHENTICATED',
-  'INSUFFICIENT_SCOPE',
-  'FORBIDDEN',
-  'NO_USER_CONTEXT',
-  'NOT_FOUND',
-  'INVALID_CURSOR',
-  'CHANGE_CURSOR_EXPIRED',
-  'QUERY_TOO_COMPLEX',
-  'RATE_LIMITED',
-  'TIMEOUT',
-  'CONFLICT',
-  'STALE',
-  'SERVICE_UNAVAILABLE',
-  'INTERNAL_SERVER_ERROR',
-] as const;
+/** Every code that `extensions.code` can contain, with its HTTP status. docs/http.md describes each one. */
+const STATUS_OF = {
+  GRAPHQL_PARSE_FAILED: 400,
+  GRAPHQL_VALIDATION_FAILED: 400,
+  BAD_USER_INPUT: 400,
+  BAD_REQUEST: 400,
+  OPERATION_RESOLUTION_FAILURE: 400,
+  PERSISTED_QUERY_NOT_FOUND: 400,
+  DOCUMENT_NOT_TRUSTED: 403,
+  METHOD_NOT_ALLOWED: 405,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  NOT_ACCEPTABLE: 406,
+  PAYLOAD_TOO_LARGE: 413,
+  UNAUTHENTICATED: 401,
+  INSUFFICIENT_SCOPE: 403,
+  FORBIDDEN: 403,
+  NO_USER_CONTEXT: 400,
+  NOT_FOUND: 404,
+  INVALID_CURSOR: 400,
+  CHANGE_CURSOR_EXPIRED: 400,
+  QUERY_TOO_COMPLEX: 400,
+  RATE_LIMITED: 429,
+  TIMEOUT: 503,
+  CONFLICT: 400,
+  STALE: 503,
+  SERVICE_UNAVAILABLE: 503,
+  INTERNAL_SERVER_ERROR: 500,
+} as const;
 
-export type ErrorCode = (typeof ERROR_CODES)[number];
+export type ErrorCode = keyof typeof STATUS_OF;
+export const ERROR_CODES = Object.keys(STATUS_OF) as ErrorCode[];
 
 /** Details of an error besides its message: names and numbers, never contents. */
 export interface ErrorDetails {
@@ -57,6 +58,10 @@ export class ServiceError extends Error {
   ) {
     super(message, options);
     this.name = 'ServiceError';
+  }
+
+  get status(): number {
+    return STATUS_OF[this.code];
   }
 }
 
@@ -88,23 +93,12 @@ export class ServiceUnavailableError extends ServiceError {
   }
 }
 
-/** Error codes by the HTTP status of a Nest exception. */
-const CODES: Readonly<Record<number, ErrorCode>> = {
-  401: 'UNAUTHENTICATED',
+/** The codes of Nest exceptions whose status is that of several codes, or of none. */
+const OF_STATUS: Readonly<Record<number, ErrorCode>> = {
+  400: 'BAD_REQUEST',
   403: 'FORBIDDEN',
-  404: 'NOT_FOUND',
-  405: 'METHOD_NOT_ALLOWED',
-  406: 'NOT_ACCEPTABLE',
-  408: 'TIMEOUT',
   409: 'CONFLICT',
-  410: 'NOT_FOUND',
-  413: 'PAYLOAD_TOO_LARGE',
-  415: 'UNSUPPORTED_MEDIA_TYPE',
   422: 'BAD_USER_INPUT',
-  429: 'RATE_LIMITED',
-  502: 'SERVICE_UNAVAILABLE',
-  503: 'SERVICE_UNAVAILABLE',
-  504: 'TIMEOUT',
 };
 
 /**
@@ -115,7 +109,9 @@ export function asServiceError(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof HttpException)) return null;
   const status = error.getStatus();
-  const code = CODES[status] ?? (status >= 400 && status < 500 ? 'BAD_REQUEST' : null);
-  if (code === null) return null;
-  return new ServiceError(code, error.message, status >= 502 ? { retryAfter: 1 } : {}, { cause: error });
+  const { message } = error;
+  if (status < 400 || status === 500 || status === 501) return null;
+  if (status > 501) return new ServiceUnavailableError(message, { cause: error });
+  const code = OF_STATUS[status] ?? ERROR_CODES.find((each) => STATUS_OF[each] === status) ?? 'BAD_REQUEST';
+  return new ServiceError(code, message, {}, { cause: error });
 }

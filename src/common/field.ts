@@ -3,35 +3,24 @@ import type { Match } from './match.js';
 /**
  * How the values of an LDAP attribute become the value of a field. A value with more characters than the maximum in parentheses,
  * or in another form, goes into quarantine.
- * - `identity`: read by EntryReader.identity. An entry without an id or a name is left out; `createdAt` may be null.
- * - `none`: the mirror sets the field itself.
- * - `activity`: whether the filter of entries that are not active does not match.
- * - `line` (512), `label` (64), `text` (10,000): a text of any form.
- * - `website` (10,000): an http or https URL. `url` (10,000): an absolute URL that runs no program.
- * - `time`: Generalized Time, or the count of Active Directory. `boolean`: TRUE or FALSE.
- * - `integer` (32 bits), `number` (finite).
- * - `dn` (10,000): the text of a DN.
- * - `lines`: all values, each a line. A type that is a list means all values for other readers, too.
- * - `picture`: the digest of the bytes.
- * - `reference`: users or groups that the values name.
  */
 export type FieldReader =
-  | 'identity'
-  | 'none'
-  | 'activity'
-  | 'line'
-  | 'label'
-  | 'text'
-  | 'website'
-  | 'url'
-  | 'time'
-  | 'boolean'
-  | 'integer'
-  | 'number'
-  | 'dn'
-  | 'lines'
-  | 'picture'
-  | 'reference';
+  | 'identity' // by EntryReader.identity; an entry without an id or a name is left out, `createdAt` may be null
+  | 'none' // the mirror sets the field itself
+  | 'activity' // whether the filter of entries that are not active does not match
+  | 'line' // (512) a text of any form, as the next two
+  | 'label' // (64)
+  | 'text' // (10,000)
+  | 'website' // (10,000) an http or https URL
+  | 'url' // (10,000) an absolute URL that runs no program
+  | 'time' // Generalized Time, or the count of Active Directory
+  | 'boolean' // TRUE or FALSE
+  | 'integer' // of 32 bits
+  | 'number' // finite
+  | 'dn' // (10,000) the text of a DN
+  | 'lines' // all values, each a line; a type that is a list means all values for other readers, too
+  | 'picture' // the digest of the bytes
+  | 'reference'; // users or groups that the values name
 
 /** Who sees the value of a field, besides principals with the scope that sees everything. */
 export type FieldAudience = 'groupAdmins' | 'self';
@@ -108,23 +97,12 @@ export function resolveFields(
   });
 }
 
-/** Readers of values that do not come from an attribute of the field. */
-const UNMAPPED: ReadonlySet<FieldReader> = new Set(['identity', 'none', 'activity'] as const);
-
 /** Whether the value of a field comes from an attribute of its own. */
 export function isMapped({ reader }: Pick<FieldDefinition, 'reader'>): boolean {
-  return !UNMAPPED.has(reader);
+  return reader !== 'identity' && reader !== 'none' && reader !== 'activity';
 }
 
-/** Returns the fields whose values are mapped individually from the attributes of an entry. */
-export function mappedFields(fields: readonly Field[]): Field[] {
-  return fields.filter(isMapped);
-}
-
-/**
- * Returns the fields that are properties of the model. For a picture, the model has only a boolean; a reference is read
- * separately.
- */
+/** The fields that are properties of the model, which has only a boolean for a picture. A reference is read separately. */
 export function propertyFields(fields: readonly Field[]): Field[] {
   return fields.filter(({ reader }) => reader !== 'picture' && reader !== 'reference');
 }
@@ -146,24 +124,18 @@ export function isList({ type }: Pick<Field, 'type'>): boolean {
   return type.startsWith('[');
 }
 
-/** Readers whose values are stored by the name of the field alone. */
-const STORED_BY_NAME: ReadonlySet<FieldReader> = new Set([
-  ...(['identity', 'none', 'activity', 'line', 'label', 'text', 'website', 'time', 'boolean', 'dn'] as const),
-  ...(['lines', 'picture'] as const),
-]);
+/** Readers whose values have the form of the type. */
+const OF_TYPE: ReadonlySet<FieldReader> = new Set(['url', 'integer', 'number', 'reference'] as const);
 
 /**
  * Name of the value of a field in a mapped entry and in JSONB. It includes the type where a value of another
  * type would not be readable: after a change of the type, processes with the old and the new one run side by
  * side.
  */
-export function storedName({ name, type, reader, storedAs }: StoredField): string {
-  if (storedAs !== undefined) return storedAs;
-  if (STORED_BY_NAME.has(reader) && (!isList({ type }) || reader === 'lines')) return name;
-  return `${name}:${type}`;
+export function storedName({ name, type, reader, storedAs }: FieldDefinition): string {
+  const isNamedAlone = !OF_TYPE.has(reader) && (reader === 'lines' || !isList({ type }));
+  return storedAs ?? (isNamedAlone ? name : `${name}:${type}`);
 }
-
-type StoredField = Pick<FieldDefinition, 'name' | 'type' | 'reader' | 'storedAs'>;
 
 /** Name of the property with the level of a user who has a picture, such as `photoLevel`. It is null without a picture. */
 export function levelOf({ name }: Pick<Field, 'name'>): string {

@@ -1,24 +1,13 @@
 import { BadUserInputError } from './errors.js';
 
-/** Letters that Unicode does not decompose, and their usual transcriptions. Lower case only. */
-const SPELLED_OUT: Record<string, string> = {
-  ß: 'ss',
-  æ: 'ae',
-  œ: 'oe',
-  ø: 'o',
-  ł: 'l',
-  đ: 'd',
-  ð: 'd',
-  þ: 'th',
-  ħ: 'h',
-  ı: 'i',
-  ŋ: 'n',
-  ŧ: 't',
-  ĸ: 'k',
-  // The same letter at the end of a word. Lower-casing chooses between the two by the neighboring letters,
-  // which differ in a search.
-  ς: 'σ',
-};
+/**
+ * Letters that Unicode does not decompose, and their usual transcriptions. Lower case only. `ς` is σ at the end of a word:
+ * lower-casing chooses between the two by the neighboring letters, which differ in a search.
+ */
+const TRANSCRIPTIONS = 'ß ss æ ae œ oe ø o ł l đ d ð d þ th ħ h ı i ŋ n ŧ t ĸ k ς σ'.matchAll(/(\S+) (\S+)/g);
+const SPELLED_OUT = Object.fromEntries(
+  [...TRANSCRIPTIONS].map(([, letter = '', text = '']) => [letter, text]),
+);
 const SPELLED_OUT_PATTERN = new RegExp(`[${Object.keys(SPELLED_OUT).join('')}]`, 'gu');
 
 /** Apostrophes, also typographic ones, those of transliterations, and accents that are typed for them. */
@@ -41,9 +30,8 @@ export const SYLLABLES = /[\p{scx=Han}\p{scx=Hangul}\p{scx=Hiragana}\p{scx=Katak
 
 /**
  * Folds text for comparison: case, accents, compatibility forms (NFKC), forms of apostrophes and dashes, white space, control and
- * invisible characters are ignored. The result has no NUL, which PostgreSQL cannot store.
- * Normalization takes quadratic time, so text of clients goes through `foldSearch` and `foldId`, which limit its
- * length.
+ * invisible characters are ignored. The result has no NUL, which PostgreSQL cannot store. Normalization takes quadratic time:
+ * text of clients goes through `foldSearch` and `foldId`, which limit its length.
  */
 export function fold(text: string): string {
   if (ORDINARY.test(text)) return text.toLowerCase();

@@ -1,6 +1,5 @@
 import { BadUserInputError } from './errors.js';
 
-/** Types of objects that have a node id. */
 const NODE_TYPES = ['User', 'Group', 'Profile'] as const;
 export type NodeType = (typeof NODE_TYPES)[number];
 
@@ -10,7 +9,13 @@ export interface NodeIdentity {
   readonly entryUuid: string;
 }
 
-const FORM = new RegExp(`^(${NODE_TYPES.join('|')}):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$`);
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Whether a value is a UUID in lower case with dashes, the form of PostgreSQL (RFC 9562 §4). */
+export function isUuid(value: unknown): value is string {
+  return typeof value === 'string' && UUID.test(value);
+}
+
 /** Length of the longest node id: three bytes are four characters. */
 const LONGEST = 64;
 
@@ -25,10 +30,13 @@ export function nodeIdOf(type: string, entryUuid: string): string {
 /** What a node id identifies. Null for every text that nodeIdOf does not return, other spellings of one included. */
 export function parseNodeId(nodeId: string): NodeIdentity | null {
   if (nodeId.length > LONGEST) return null;
-  const [, type, entryUuid] = FORM.exec(Buffer.from(nodeId, 'base64url').toString('latin1')) ?? [];
-  if (type === undefined || entryUuid === undefined) return null;
-  const identity = { type: type as NodeType, entryUuid };
-  return nodeIdOf(identity.type, entryUuid) === nodeId ? identity : null;
+  const [type = '', entryUuid = ''] = Buffer.from(nodeId, 'base64url').toString('latin1').split(':');
+  const isCanonical = isUuid(entryUuid) && nodeIdOf(type, entryUuid) === nodeId;
+  return isCanonical && isNodeType(type) ? { type, entryUuid } : null;
+}
+
+function isNodeType(type: string): type is NodeType {
+  return (NODE_TYPES as readonly string[]).includes(type);
 }
 
 /** How a client names an object: exactly one member has a value. */
@@ -38,7 +46,6 @@ export interface ObjectInput {
   readonly email?: string | null;
 }
 
-/** The identity by which an object is looked up. */
 export type LookupKey = 'id' | 'nodeId' | 'email';
 
 /** An object to look up. No object has the value null. */
@@ -55,7 +62,6 @@ export function lookupOf({ nodeType }: { readonly nodeType: NodeType }, input: O
   return { by: 'nodeId', value: node?.type === nodeType ? node.entryUuid : null };
 }
 
-/** Maximum number of elements of a list of identities in an argument. */
 const LONGEST_LIST = 100;
 
 /** @throws BadUserInputError when the list is longer, before its elements are examined */

@@ -1,7 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
 
-type Log = Pick<LoggerService, 'log' | 'warn' | 'error'>;
-
 /** A reason may contain numbers that differ each time. */
 const MOST_REASONS = 10;
 
@@ -10,14 +8,10 @@ export class Incident {
   private since = 0;
   private readonly said = new Set<string>();
 
-  constructor(private readonly logger: Log) {}
-
-  get isOpen(): boolean {
-    return this.said.size > 0;
-  }
+  constructor(private readonly logger: Pick<LoggerService, 'log' | 'warn' | 'error'>) {}
 
   note(text: string, level: 'warn' | 'error' = 'warn'): void {
-    if (!this.isOpen) this.since = performance.now();
+    if (this.said.size === 0) this.since = performance.now();
     if (this.said.has(text) || this.said.size >= MOST_REASONS) return;
     this.said.add(text);
     this.logger[level](text);
@@ -25,7 +19,7 @@ export class Incident {
 
   /** @param text what works again; the duration follows */
   end(text: string): void {
-    if (!this.isOpen) return;
+    if (this.said.size === 0) return;
     this.said.clear();
     this.logger.log(`${text} after ${Math.round((performance.now() - this.since) / 1000)} s`);
   }

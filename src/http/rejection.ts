@@ -44,24 +44,6 @@ export class RejectionError extends Error {
   }
 }
 
-/** The status of a code, where it is not 400. */
-const STATUS: Partial<Record<RejectionCode, number>> = {
-  UNAUTHENTICATED: 401,
-  DOCUMENT_NOT_TRUSTED: 403,
-  INSUFFICIENT_SCOPE: 403,
-  FORBIDDEN: 403,
-  NOT_FOUND: 404,
-  METHOD_NOT_ALLOWED: 405,
-  NOT_ACCEPTABLE: 406,
-  PAYLOAD_TOO_LARGE: 413,
-  UNSUPPORTED_MEDIA_TYPE: 415,
-  RATE_LIMITED: 429,
-  INTERNAL_SERVER_ERROR: 500,
-  STALE: 503,
-  SERVICE_UNAVAILABLE: 503,
-  TIMEOUT: 503,
-};
-
 /** Errors of Fastify by their status. Their own messages repeat parts of the request. */
 const FASTIFY_ERRORS: Record<number, [RejectionCode, string]> = {
   400: ['BAD_REQUEST', 'The request is malformed'],
@@ -75,7 +57,8 @@ const FASTIFY_ERRORS: Record<number, [RejectionCode, string]> = {
 export function toRejection(error: unknown): RejectionError {
   if (error instanceof RejectionError) return error;
   const known = asServiceError(error);
-  if (known !== null) return rejectionOf(known, error instanceof HttpException ? error.getStatus() : null);
+  if (known !== null)
+    return rejectionOf(known, error instanceof HttpException ? error.getStatus() : undefined);
   const { statusCode = 0 } = error as { statusCode?: number };
   const expected = FASTIFY_ERRORS[statusCode];
   if (expected !== undefined) return new RejectionError(statusCode, ...expected);
@@ -84,8 +67,7 @@ export function toRejection(error: unknown): RejectionError {
   );
 }
 
-function rejectionOf({ code, message, details }: ServiceError, given: number | null = null): RejectionError {
-  const status = given ?? STATUS[code] ?? 400;
+function rejectionOf({ code, message, details, status: own }: ServiceError, status = own): RejectionError {
   const headers: Record<string, string> = {};
   const { challenge, requiredScopes, retryAfter } = details;
   if (code === 'UNAUTHENTICATED') headers['www-authenticate'] = challenge ?? `Bearer realm="${REALM}"`;

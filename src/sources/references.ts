@@ -1,6 +1,5 @@
-import { isUuid } from '../common/uuid.js';
 import { hash } from 'node:crypto';
-import { foldId, LONGEST_ID } from '../common/identity.js';
+import { foldId, isUuid, LONGEST_ID } from '../common/identity.js';
 import { inOneLine } from '../common/printable.js';
 import { type DirectoryMapping, formsOf, NAMED_BY, type NamedBy } from '../config/model/mapping.js';
 import { formatUuid, keyOfDn, parseSid, primaryGroupSid } from '../ldap/naming/identifiers.js';

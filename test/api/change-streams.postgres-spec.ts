@@ -132,6 +132,9 @@ describe('streams of changes', () => {
     const other = JSON.stringify([binding, id, '00000000-0000-4000-8000-000000000000']);
     const lost = await open(`?after=${Buffer.from(other).toString('base64url')}`);
     expect([lost.status, await lost.code()]).toEqual([410, 'INVALID_CURSOR']);
+    const hostile = JSON.stringify([binding, id, { toString: 1 }]);
+    const malformed = await open(`?after=${Buffer.from(hostile).toString('base64url')}`);
+    expect([malformed.status, await malformed.code()]).toEqual([400, 'INVALID_CURSOR']);
     await service.app
       .get(DataSource)
       .query(

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 const INTRODUCTION = `# Commands
 
 \`./directory COMMAND\` in a checkout and in the image, or \`directory COMMAND\` after \`npm link\`. [operations.md](operations.md#commands) has
-their output as JSON. \`npm run commands\` writes this page from \`--help\`. Each command has \`--help\`, and, except \`completion\`, \`--json\`,
-which prints the result, or an error, as JSON.`;
+their output as JSON, and the exit codes. \`npm run commands\` writes this page from \`--help\`. Each command has it, and, except
+\`completion\`, \`--json\`.`;
 
 /** The commands and subcommands in a text of help. */
 export function commandsIn(help) {
@@ -38,8 +38,8 @@ export function formatCommandsPage(helps) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const help = (...words) => execFileSync('bin/directory', [...words, '--help'], { encoding: 'utf8' });
-  const helps = { directory: help() };
-  for (const name of commandsIn(helps.directory)) {
+  const helps = {};
+  for (const name of commandsIn(help())) {
     const text = help(name);
     const subcommands = commandsIn(text);
     if (subcommands.length === 0) helps[`directory ${name}`] = text;

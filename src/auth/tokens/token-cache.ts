@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { ServiceError } from '../../common/errors.js';
 import { Limit, networkOf } from '../../limits/limits.js';
 import { UnauthenticatedError } from '../authentication.error.js';
@@ -65,7 +64,7 @@ export class TokenCache {
     return verified;
   }
 
-  get statistics(): CacheStatistics {
+  get statistics() {
     const { hits, misses, entries } = this;
     return { hits, misses, entries: entries.size, bytes: null };
   }

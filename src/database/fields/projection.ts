@@ -5,7 +5,7 @@ import {
   isInstant,
   isList,
   levelOf,
-  mappedFields,
+  isMapped,
   pictureFields,
   storedName,
 } from '../../common/field.js';
@@ -82,8 +82,8 @@ export function writtenColumns(fields: readonly Field[]): ReadonlyMap<string, Va
   const columns = new Map<string, ValueOf>();
   const textOf = (field: Field, value: unknown) =>
     typeof value === 'string' ? comparedText(field, value) : null;
-  const inJson = mappedFields(fields).filter(({ column }) => column === null);
-  for (const field of mappedFields(fields)) {
+  const inJson = fields.filter(isMapped).filter(({ column }) => column === null);
+  for (const field of fields.filter(isMapped)) {
     const { name, column } = field;
     const compared = comparedName(field);
     if (column === null) continue;

@@ -1,4 +1,4 @@
-import { type CursorBinding, type CursorValue, decodeCursor, encodeCursors } from '../../common/cursor.js';
+import { type CursorValue, decodeCursor, encodeCursors } from '../../common/cursor.js';
 import type { KeySeal } from '../../common/key-seal.js';
 import {
   opposite,
@@ -33,7 +33,7 @@ interface PageParts {
 /** The rows of a connection: one kind of rows, in one order, under one or many parents. */
 export interface PageSource {
   /** The connection, order and filter to which cursors are bound. */
-  readonly binding: CursorBinding;
+  readonly binding: string;
   /** Whether a cursor ends with the id of the revision from which its row was read. */
   readonly cursorsHaveRevision?: boolean;
   readonly from: string;

@@ -5,7 +5,6 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
 import { nameOfScopes } from '../../auth/access.js';
-import type { CacheStatistics } from '../../common/cache-statistics.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Revisions } from '../../database/revisions.js';
@@ -111,7 +110,7 @@ export class ResponseCache {
     this.responses.set(name, { ...response, data }, { size });
   }
 
-  get statistics(): CacheStatistics {
+  get statistics() {
     const { hits, misses, responses } = this;
     return { hits, misses, entries: responses.size, bytes: responses.calculatedSize };
   }

@@ -78,7 +78,7 @@ function codeOf(message: string, code: unknown): ErrorCode {
   if (code === 'GRAPHQL_PARSE_FAILED' && message.includes('Parsing aborted')) return 'QUERY_TOO_COMPLEX';
   // The validation rules limit the comparisons of fields that may overlap.
   if (code === 'GRAPHQL_VALIDATION_FAILED' && message === 'Validation aborted.') return 'QUERY_TOO_COMPLEX';
-  return (ERROR_CODES as readonly string[]).includes(code) ? (code as ErrorCode) : 'INTERNAL_SERVER_ERROR';
+  return (ERROR_CODES as string[]).includes(code) ? (code as ErrorCode) : 'INTERNAL_SERVER_ERROR';
 }
 
 /** With their charset, as they are sent, so that an Accept header that contains the charset matches too. */

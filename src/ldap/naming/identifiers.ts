@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isUuid } from '../../common/uuid.js';
+import { isUuid } from '../../common/identity.js';
 import { tryNormalizeDn } from './dn.js';
 import { decodeUtf8, type Entry } from '../entry.js';
 

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { BadUserInputError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
@@ -63,7 +62,7 @@ export class SignedUrls {
     return url;
   }
 
-  get statistics(): CacheStatistics {
+  get statistics() {
     const { hits, misses, urls } = this;
     return { hits, misses, entries: urls.size, bytes: null };
   }

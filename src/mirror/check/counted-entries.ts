@@ -1,5 +1,5 @@
 import { counted } from '../../common/counted.js';
-import { type Field, mappedFields } from '../../common/field.js';
+import { type Field, isMapped } from '../../common/field.js';
 import { type Finding, ok, problem, warning } from '../../common/finding.js';
 import { foldId } from '../../common/identity.js';
 import { buildMapping } from '../../config/model/build-mapping.js';
@@ -325,9 +325,9 @@ function namedFields(kind: EntryKind, mapping: DirectoryMapping, preset: Directo
   const usual = new Map(
     mappingOf(preset, kind).fields.map(({ name, attributes }) => [name, attributes.join()]),
   );
-  return mappedFields(mappingOf(mapping, kind).fields).filter(
-    ({ name, reader, attributes }) => reader !== 'picture' && usual.get(name) !== attributes.join(),
-  );
+  return mappingOf(mapping, kind)
+    .fields.filter(isMapped)
+    .filter(({ name, reader, attributes }) => reader !== 'picture' && usual.get(name) !== attributes.join());
 }
 
 function increment<Key>(counts: Map<Key, number>, key: Key): void {

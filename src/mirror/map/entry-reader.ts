@@ -2,7 +2,7 @@ import {
   type Field,
   type FieldReader,
   isList,
-  mappedFields,
+  isMapped,
   MOST_REFERENCES,
   storedName,
 } from '../../common/field.js';
@@ -104,7 +104,9 @@ export class EntryReader {
 
   /** Returns the values of those fields of a table that are read one by one, by storedName. */
   values(fields: readonly Field[]): Record<string, unknown> {
-    return Object.fromEntries(mappedFields(fields).map((field) => [storedName(field), this.firstOf(field)]));
+    return Object.fromEntries(
+      fields.filter(isMapped).map((field) => [storedName(field), this.firstOf(field)]),
+    );
   }
 
   private firstOf(field: Field): unknown {

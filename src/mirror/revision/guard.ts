@@ -1,4 +1,4 @@
-import { type Field, mappedFields, storedName } from '../../common/field.js';
+import { type Field, isMapped, storedName } from '../../common/field.js';
 import {
   AUDIENCE_LEVELS,
   type DirectoryMapping,
@@ -198,7 +198,7 @@ function watchedOf(mapping: DirectoryMapping, kind: EntryKind): Watched[] {
       isHeld: has('b'),
       isLacking: `not ${has('s')}`,
     },
-    ...mappedFields(of.fields).map((field) => ofField(kind, field)),
+    ...of.fields.filter(isMapped).map((field) => ofField(kind, field)),
     ...audiences(NOUN[kind], of.rules, 'visible_to'),
   ];
   if (kind === 'person') return [...common, ...inactivity(mapping.users)];

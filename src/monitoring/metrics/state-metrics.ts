@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import type pg from 'pg';
 import { DataSource } from 'typeorm';
 import { TokenCache } from '../../auth/tokens/token-cache.js';
-import type { CacheStatistics } from '../../common/cache-statistics.js';
 import { settlesWithin } from '../../common/settles-within.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
@@ -69,7 +68,7 @@ export class CacheMetrics implements MetricGroup {
 
   constructor(responses: ResponseCache, tokens: TokenCache, signedUrls: SignedUrls) {
     const caches = { responses, tokens, signed_urls: signedUrls };
-    const read = (property: keyof CacheStatistics) => () =>
+    const read = (property: keyof TokenCache['statistics']) => () =>
       Object.entries(caches).flatMap(([cache, { statistics }]): LabelledValue[] => {
         const value = statistics[property];
         return value === null ? [] : [[{ cache }, value]];

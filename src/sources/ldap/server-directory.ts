@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { mappedFields, pictureFields } from '../../common/field.js';
+import { isMapped, pictureFields } from '../../common/field.js';
 import { chunksOf } from '../../common/chunks.js';
 import { pause } from '../../common/pause.js';
 import { DEFAULT_PRESET } from '../../config/model/presets/presets.js';
@@ -371,7 +371,7 @@ function searchOf(
   const filters = [...(disabled === null ? [] : [disabled]), ...rules.map(({ where }) => where)];
   const tested = filters.flatMap((each) => attributesOfFilter(parseFilter(each)));
   const identity = ['objectClass', ENTRY_CSN, uuid, createdAt, modifiedAt, id, ...name];
-  const mapped = mappedFields(fields).flatMap((field) => field.attributes);
+  const mapped = fields.filter(isMapped).flatMap((field) => field.attributes);
   const attributes = new Set([...identity, ...tested, ...mapped, ...more]);
   // One search finds the entries below several bases, because content synchronization has one state for each search.
   const base = bases.length === 1 ? (bases[0] ?? baseDn) : baseDn;
