@@ -98,15 +98,15 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
     if (risk !== null) this.logger.warn(risk);
     const rules = numberOfRules(this.config.directory.mapping);
     const onWait = () => {
-      this.noteDatabase();
+      this.databaseAway.end('The database is reachable again');
       if (!this.isWaiting)
         this.logger.log('Another process runs the synchronization: this process takes over when it ends');
       this.isWaiting = true;
       settled();
     };
-    const lead = (term: Term) => this.lead(term, reporter, settled);
     while (!signal.aborted) {
       try {
+        const lead = (term: Term) => this.lead(term, reporter, settled);
         await withLeadership(this.dataSource.url, lead, signal, rules, onWait);
       } catch (error) {
         if (!this.stopping.signal.aborted) await this.reportError(error);
@@ -121,7 +121,7 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
   private async lead(term: Term, reporter: RunReporter, settled: () => void): Promise<void> {
     this.term = term;
     this.isWaiting = false;
-    this.noteDatabase();
+    this.databaseAway.end('The database is reachable again');
     await this.keepIndexes(term);
     const over = new AbortController();
     const either = AbortSignal.any([term.signal, over.signal]);
@@ -166,10 +166,6 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
       const reason = error instanceof Error ? error.message : String(error);
       this.logger.warn(`Filters by custom fields lack indexes until the next start: ${reason}`);
     }
-  }
-
-  private noteDatabase(): void {
-    this.databaseAway.end('The database is reachable again');
   }
 
   /** Logs why this process no longer follows. What the database rejects, it rejects again: that becomes the state. */

@@ -187,17 +187,14 @@ class PushedHints implements HintSource {
 class CountedHints implements HintSource {
   readonly mode = HintMode.COUNTED;
   readonly hintDelay = COUNT_INTERVAL_MS + 2 * IN_FLIGHT_MS;
-  readonly refusals: string[];
   /** The keys of the DNs of changed containers, by identity. */
   private readonly containers = new Map<string, string>();
 
   constructor(
     private readonly directory: ServerDirectory,
     private readonly counter: ChangeCounter,
-    refusals: readonly string[],
-  ) {
-    this.refusals = [...refusals];
-  }
+    readonly refusals: string[],
+  ) {}
 
   /** Whether the server shows the numbers, and finds entries by them. */
   async isOffered(): Promise<boolean> {

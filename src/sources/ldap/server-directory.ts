@@ -235,8 +235,8 @@ export class ServerDirectory implements Directory {
   private sizeOf(entry: Entry): number {
     let size = 5;
     for (const [name, values] of entry.attributes) {
-      const bytes = this.pictures.has(name) ? values.reduce((sum, { length }) => sum + length, 0) : 0;
-      size += bytes / 50_000 + values.length / 50;
+      size += values.length / 50;
+      if (this.pictures.has(name)) for (const { length } of values) size += length / 50_000;
     }
     return size;
   }
