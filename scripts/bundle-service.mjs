@@ -19,19 +19,22 @@ const MAIN = "import '../../bin/require-node.cjs';\nimport('./service.js');\n";
 /** Packages that stay in node_modules. */
 const EXTERNAL = [
   /^node:/,
-  // They contain native code.
+  // They contain native code. The client of Redis loads the second one for a command that the service does not use.
   /^sharp$/,
   /^@node-rs\//,
-  // Few processes load them.
-  /^@redis\//,
-  /^@opentelemetry\//,
-  // @nestjs/terminus and TypeORM load them by name, so a bundled copy would be a second one.
-  /^typeorm(?:\/|$)/,
+  // TypeORM loads it by name, so a bundled copy would be a second one.
   /^pg$/,
-  /^reflect-metadata$/,
   // It calls the deprecated constructor Buffer. Node.js prints a warning, except for modules in node_modules.
   /^passport-http$/,
 ];
+/** Nest creates all of them, and they look for the packages of databases that the bundle contains or nobody uses. */
+const noHealthIndicators = {
+  name: 'no-health-indicators',
+  load: {
+    filter: { id: /terminus.*health-indicators\.provider\.js$/ },
+    handler: () => 'export const HEALTH_INDICATORS = [];',
+  },
+};
 
 /** Does nothing if the bundle is of the same files. */
 export async function bundleService() {
@@ -42,6 +45,7 @@ export async function bundleService() {
     input: INPUTS,
     platform: 'node',
     external: EXTERNAL,
+    plugins: [noHealthIndicators],
     // Apollo's own module looks for node:crypto again for each document, and without `require` hashes in JavaScript.
     resolve: { alias: { '@apollo/utils.createhash': 'node:crypto' } },
     logLevel: 'silent',
