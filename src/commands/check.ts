@@ -8,6 +8,7 @@ import { printable } from '../common/printable.js';
 import { hideUserInformation, hostOf, isLoopback } from '../common/url.js';
 import { type Config, ConfigError } from '../config/config.js';
 import { describeChangedSettings, describeSettings } from '../config/environment-file.js';
+import { PROGRAM } from '../config/paths.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../process.js';
@@ -139,7 +140,7 @@ const FIXES: readonly (readonly [what: RegExp, cause: RegExp, fix: string])[] = 
     /./,
     'Let DATABASE_READ_URL lead to a standby of the server of DATABASE_URL, or remove it',
   ],
-  [/^service accounts/, /./, 'Extend it: `./directory service-account update ID --expires 90d`'],
+  [/^service accounts/, /./, `Extend it: ${PROGRAM} service-account update ID --expires 90d`],
   [
     /^introspection/,
     /./,
@@ -296,7 +297,7 @@ function describeMirror(status: MirrorStatus, directory: Config['directory']): F
     case SyncState.BLOCKED:
       return problem(
         'mirror',
-        `${stands}. ${reason ?? ''}. \`sync --dry-run\` shows the plan; if that is right: ./directory sync --confirm ${blockedPlan ?? ''}`,
+        `${stands}. ${reason ?? ''}. \`sync --dry-run\` shows the plan; if that is right: ${PROGRAM} sync --confirm ${blockedPlan ?? ''}`,
       );
     case SyncState.FAILING:
       return problem('mirror', `${stands}. ${reason ?? ''}`);
@@ -324,7 +325,7 @@ async function checkWebhooks({ webhooks }: Config, dataSource: DirectoryDataSour
     if (state === undefined) return ok(what, 'nothing was sent yet');
     if (state.disabledAt !== null) {
       const more = reason === POSITION_LOST ? ' --from-now, and then let it read everything' : '';
-      return problem(what, `disabled: ${reason}. To enable it: ./directory webhook enable ${id}${more}`);
+      return problem(what, `disabled: ${reason}. To enable it: ${PROGRAM} webhook enable ${id}${more}`);
     }
     if (state.attempts === 0) return ok(what);
     return warning(what, `it has failed for ${state.failedSeconds} seconds: ${reason}`);

@@ -1,6 +1,7 @@
 import { knownScopes } from '../auth/principal.js';
 import { BadUserInputError, NotFoundError } from '../common/errors.js';
 import { type Config, readConfig } from '../config/config.js';
+import { PROGRAM } from '../config/paths.js';
 import { AS_JSON } from '../process.js';
 import { ServiceAccountEntity } from '../service-accounts/service-account.entity.js';
 import {
@@ -105,7 +106,7 @@ export async function listAccounts(): Promise<void> {
   if (ending.length === 0 || AS_JSON) return;
   const warning = `! Within ${NOTICE_DAYS} days, or already, these end: ${ending.join(', ')}`;
   console.error(paint('yellow', warning, process.stderr));
-  console.error('  → Extend them: ./directory service-account update ID --expires 90d');
+  console.error(`  → Extend them: ${PROGRAM} service-account update ID --expires 90d`);
 }
 
 export async function showAccount(id: string): Promise<void> {

@@ -3,6 +3,7 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { printable } from '../common/printable.js';
 import type { Config } from '../config/config.js';
+import { PROGRAM } from '../config/paths.js';
 import { embeddedAddressOf } from '../config/settings/database.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Revisions } from '../database/revisions.js';
@@ -133,7 +134,7 @@ function printResult(result: Exclude<SyncResult, { kind: 'applied' }>, limit: nu
       console.log(`${summarize(result.counts)}\nPlan ${result.hash}`);
       printErrors(
         [`The plan is blocked. ${result.reason}`],
-        `To see the changes: ./directory sync --dry-run --all\n${confirmation(result.hash)}`,
+        `To see the changes: ${PROGRAM} sync --dry-run --all\n${confirmation(result.hash)}`,
       );
       break;
     case 'refused':
@@ -142,7 +143,7 @@ function printResult(result: Exclude<SyncResult, { kind: 'applied' }>, limit: nu
     case 'failed':
       printErrors(
         [`Nothing was changed. ${printable(result.reason)}`],
-        'To find the cause: ./directory check',
+        `To find the cause: ${PROGRAM} check`,
       );
       break;
     case 'stopped':
@@ -175,7 +176,7 @@ function printPlan(
 }
 
 function confirmation(hash: string): string {
-  return `If that is right: ./directory sync --confirm ${hash}`;
+  return `If that is right: ${PROGRAM} sync --confirm ${hash}`;
 }
 
 function toJson(result: SyncResult): object {

@@ -10,6 +10,7 @@ import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { PROGRAM } from '../config/paths.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 import { Database } from '../database/database.js';
 import { Revisions } from '../database/revisions.js';
@@ -156,7 +157,7 @@ class WebhookRun {
       );
     if (disabledAt !== null)
       this.logger.error(
-        `The webhook «${state.id}» is disabled after three days of failures: ${failure}. To continue where it stopped: ./directory webhook enable ${state.id}`,
+        `The webhook «${state.id}» is disabled after three days of failures: ${failure}. To continue where it stopped: ${PROGRAM} webhook enable ${state.id}`,
       );
     return next;
   }
@@ -170,7 +171,7 @@ class WebhookRun {
     // A restored database has another position, which is tried next.
     await this.states.change(state, { disabledAt: new Date(), failure: POSITION_LOST });
     this.logger.error(
-      `The webhook «${id}» is disabled: ${POSITION_LOST}. To begin at now: ./directory webhook enable ${id} --from-now, and then let it read everything`,
+      `The webhook «${id}» is disabled: ${POSITION_LOST}. To begin at now: ${PROGRAM} webhook enable ${id} --from-now, and then let it read everything`,
     );
   }
 }
