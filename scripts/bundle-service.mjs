@@ -27,7 +27,7 @@ const EXTERNAL = [
   // It calls the deprecated constructor Buffer. Node.js prints a warning, except for modules in node_modules.
   /^passport-http$/,
 ];
-/** Nest creates all of them, and they look for the packages of databases that the bundle contains or nobody uses. */
+/** Nest creates all of them, and that of TypeORM looks for the package, which the bundle contains. */
 const noHealthIndicators = {
   name: 'no-health-indicators',
   load: {
