@@ -6,7 +6,8 @@ type Inspection =
   { readonly ok: true; readonly format: SourceFormat } | { readonly ok: false; readonly reason: string };
 
 /** npm installs the decoder as an optional dependency of its package. */
-const WITHOUT_DECODER = 'cannot be decoded without all of the package sharp: run npm install --include=optional';
+const WITHOUT_DECODER =
+  'cannot be decoded without all of the package sharp: run npm install --include=optional';
 
 /** Above common cameras. A picture of a few kilobytes can decode to gigabytes. */
 export const PIXEL_LIMIT = 25_000_000;
