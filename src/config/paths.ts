@@ -11,8 +11,9 @@ export const DEFAULT_DATABASE = '.data';
 const IS_INSTALLED = packaged('').includes(`${sep}node_modules${sep}`);
 /** The directory of the settings and the database: that of a checkout, or else the working directory. */
 export const HOME = IS_INSTALLED ? resolve() : packaged('');
-/** The command line, as the operator calls it. */
-export const PROGRAM = IS_INSTALLED ? 'npx directory' : './directory';
+/** The command line, as the operator calls it. Where the package is not installed, npx would run another one of that name. */
+const INSTALLED_PROGRAM = existsSync('node_modules/.bin/directory') ? 'npx directory' : 'directory';
+export const PROGRAM = IS_INSTALLED ? INSTALLED_PROGRAM : './directory';
 
 /** The model file of the sample directory. */
 export const SAMPLE_MODEL = relative('', resolveDefault('sample/model.yaml'));

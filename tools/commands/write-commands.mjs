@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const INTRODUCTION = `# Commands
 
-\`./directory COMMAND\` in a checkout and in the image, or \`directory COMMAND\` after \`npm link\`. [operations.md](operations.md#commands) has
+\`./directory COMMAND\` in a checkout, \`npx directory COMMAND\` with the [package](install.md#package), or \`node directory COMMAND\` in the image. [operations.md](operations.md#commands) has
 their output as JSON. \`npm run commands\` writes this page from \`--help\`. Each command has \`--help\`, and, except \`completion\`, \`--json\`,
 which prints the result, or an error, as JSON.`;
 
