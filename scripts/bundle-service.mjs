@@ -1,5 +1,5 @@
 // Bundles the compiled service into dist/bundled, which is what runs (docs/adr/0049-bundle.md): `npm run compile:bundle`.
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -50,7 +50,7 @@ export async function bundleService() {
     resolve: { alias: { '@apollo/utils.createhash': 'node:crypto' } },
     logLevel: 'silent',
   });
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: unfinished,
     // A running service that is updated in place still finds what it loads later.
     chunkFileNames: '[name].js',
@@ -61,9 +61,25 @@ export async function bundleService() {
   });
   await bundle.close();
   writeFileSync(join(unfinished, 'main.js'), MAIN);
+  writeFileSync(
+    join(unfinished, 'licenses.md'),
+    licensesOf(output.flatMap(({ moduleIds = [] }) => moduleIds)),
+  );
   writeFileSync(join(unfinished, STAMP), stamp);
   rmSync(OUTPUT, { recursive: true, force: true });
   renameSync(unfinished, OUTPUT);
+}
+
+/** The license notices of the packages that modules belong to. */
+function licensesOf(modules) {
+  const roots = modules.flatMap((id) => /^\/.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id) ?? []);
+  const notices = [...new Set(roots)].sort().map((root) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const file = readdirSync(root).find((each) => /^licen[cs]e/i.test(each));
+    const text = file === undefined ? '' : readFileSync(join(root, file), 'utf8');
+    return `## ${name} ${version} (${license})\n\n${text.trim()}\n`;
+  });
+  return notices.join('\n');
 }
 
 function hashInputs() {
