@@ -1,5 +1,5 @@
 // Bundles the compiled service into dist/bundled, which is what runs (docs/adr/0049-bundle.md): `npm run compile:bundle`.
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
@@ -19,19 +19,22 @@ const MAIN = "import '../../bin/require-node.cjs';\nimport('./service.js');\n";
 /** Packages that stay in node_modules. */
 const EXTERNAL = [
   /^node:/,
-  // They contain native code.
+  // They contain native code. The client of Redis loads the second one for a command that the service does not use.
   /^sharp$/,
   /^@node-rs\//,
-  // Few processes load them.
-  /^@redis\//,
-  /^@opentelemetry\//,
-  // @nestjs/terminus and TypeORM load them by name, so a bundled copy would be a second one.
-  /^typeorm(?:\/|$)/,
+  // TypeORM loads it by name, so a bundled copy would be a second one.
   /^pg$/,
-  /^reflect-metadata$/,
   // It calls the deprecated constructor Buffer. Node.js prints a warning, except for modules in node_modules.
   /^passport-http$/,
 ];
+/** Nest creates all of them, and that of TypeORM looks for the package, which the bundle contains. */
+const noHealthIndicators = {
+  name: 'no-health-indicators',
+  load: {
+    filter: { id: /terminus.*health-indicators\.provider\.js$/ },
+    handler: () => 'export const HEALTH_INDICATORS = [];',
+  },
+};
 
 /** Does nothing if the bundle is of the same files. */
 export async function bundleService() {
@@ -42,11 +45,12 @@ export async function bundleService() {
     input: INPUTS,
     platform: 'node',
     external: EXTERNAL,
+    plugins: [noHealthIndicators],
     // Apollo's own module looks for node:crypto again for each document, and without `require` hashes in JavaScript.
     resolve: { alias: { '@apollo/utils.createhash': 'node:crypto' } },
     logLevel: 'silent',
   });
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: unfinished,
     // A running service that is updated in place still finds what it loads later.
     chunkFileNames: '[name].js',
@@ -57,9 +61,25 @@ export async function bundleService() {
   });
   await bundle.close();
   writeFileSync(join(unfinished, 'main.js'), MAIN);
+  writeFileSync(
+    join(unfinished, 'licenses.md'),
+    licensesOf(output.flatMap(({ moduleIds = [] }) => moduleIds)),
+  );
   writeFileSync(join(unfinished, STAMP), stamp);
   rmSync(OUTPUT, { recursive: true, force: true });
   renameSync(unfinished, OUTPUT);
+}
+
+/** The license notices of the packages that modules belong to. */
+function licensesOf(modules) {
+  const roots = modules.flatMap((id) => /^\/.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id) ?? []);
+  const notices = [...new Set(roots)].sort().map((root) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    const file = readdirSync(root).find((each) => /^licen[cs]e/i.test(each));
+    const text = file === undefined ? '' : readFileSync(join(root, file), 'utf8');
+    return `## ${name} ${version} (${license})\n\n${text.trim()}\n`;
+  });
+  return notices.join('\n');
 }
 
 function hashInputs() {

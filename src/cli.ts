@@ -23,12 +23,19 @@ const program = new Command('directory')
   .showHelpAfterError('(--help lists the commands and options)')
   .addHelpText('after', EXIT_CODES);
 
-addCommand(program, 'serve', 'answer requests, and keep the mirror up to date', [
-  'serve --json',
-  'Print an error code if the start fails',
-]).action(async () => {
-  await import('./main.js');
-});
+addCommand(
+  program,
+  'serve',
+  'answer requests, and keep the mirror up to date',
+  ['serve --json', 'Print an error code if the start fails'],
+  ['serve --directory-url ldap://ldap.example.org --suggest', 'Try it with your directory'],
+)
+  .option('--directory-url <url>', 'the setting DIRECTORY_URL, with a database of its own', ownDirectory)
+  .option('--suggest', 'first propose a model file, and write model.yaml if you agree')
+  .action(async ({ suggest }: { suggest?: true }) => {
+    if (suggest === true) await (await import('./commands/model.js')).agreeOnModel();
+    await import('./main.js');
+  });
 addExamples(
   program,
   ['check', 'Check the settings and everything that they name'],
@@ -55,6 +62,13 @@ try {
 } catch (error) {
   // Open handles would keep the process alive. This exit is safe: the database continues without this process.
   process.exit(error instanceof CommanderError ? endOfUse(error) : explain(error));
+}
+
+/** Variables of the environment take precedence over the file of settings, which is read later. */
+function ownDirectory(url: string): string {
+  process.env['DIRECTORY_URL'] = url;
+  process.env['DATABASE_URL'] ??= 'embedded:.data/own';
+  return url;
 }
 
 /** Commander has said what is wrong, or shown the help that was asked for. */

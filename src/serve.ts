@@ -12,6 +12,7 @@ import { readBuild } from './config/build.js';
 import { type Config, ConfigError, configFor, configOfWorker } from './config/config.js';
 import { describeChangedSettings } from './config/environment-file.js';
 import type { PresetName } from './config/model/presets/presets.js';
+import { PROGRAM } from './config/paths.js';
 import type { DirectoryDataSource } from './database/connections/data-source.js';
 import { DatabaseAwayError, databaseError } from './database/statements/database-error.js';
 import { Indicators } from './health/indicators.js';
@@ -208,7 +209,7 @@ export function describeStart(config: Config, demoToken: string | null, isShown 
     `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
   ];
   if (auth.issuer !== null) return lines.join('\n');
-  if (demoToken === null) lines.push('  Accounts   ./directory service-account create --help');
+  if (demoToken === null) lines.push(`  Accounts   ${PROGRAM} service-account create --help`);
   else if (!isShown) lines.push('  Service account «demo»: only a log with LOG_FORMAT=text shows its token');
   else {
     lines.push(`  Service account «demo», token ${demoToken}`);

@@ -8,6 +8,7 @@ import { printable } from '../common/printable.js';
 import { hideUserInformation, hostOf, isLoopback } from '../common/url.js';
 import { type Config, ConfigError } from '../config/config.js';
 import { describeChangedSettings } from '../config/environment-file.js';
+import { PROGRAM } from '../config/paths.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../process.js';
@@ -104,7 +105,7 @@ const FIXES: Readonly<Record<string, string>> = {
   '^database':
     'Set DATABASE_URL to a running server, a separate database, and a role that owns it: docs/install.md',
   '^reader endpoint': 'Let DATABASE_READ_URL lead to a standby of the server of DATABASE_URL, or remove it',
-  '^service accounts': 'Extend it: `./directory service-account update ID --expires 90d`',
+  '^service accounts': `Extend it: ${PROGRAM} service-account update ID --expires 90d`,
   '^token|^identity|^encryption|^introspection': 'Correct the settings AUTH_*: docs/identity-providers.md',
   '^webhook': 'Correct the receiver: docs/clients.md describes what it answers, and how it continues',
   '^settings|^Redis':
@@ -232,7 +233,7 @@ function describeMirror(status: MirrorStatus, directory: Config['directory']): F
   const { state, asOf, reason, blockedPlan } = status;
   const text = [`${state}, as of ${asOf?.toISOString() ?? 'never'}`, reason ?? []].flat().join('. ');
   if (state === SyncState.BLOCKED) {
-    const confirmed = `if that is right: ./directory sync --confirm ${blockedPlan ?? ''}`;
+    const confirmed = `if that is right: ${PROGRAM} sync --confirm ${blockedPlan ?? ''}`;
     return problem('mirror', `${text}. \`sync --dry-run\` shows the plan; ${confirmed}`);
   }
   if (state === SyncState.FAILING) return problem('mirror', text);
@@ -255,7 +256,7 @@ async function checkWebhooks(config: Config, dataSource: DirectoryDataSource): P
     if (state === 'failing') return warning(what, `it has failed for ${failedSeconds} seconds: ${reason}`);
     if (state !== 'disabled') return ok(what, state);
     const more = reason === POSITION_LOST ? ' --from-now, and then let it read everything' : '';
-    return problem(what, `disabled: ${reason}. To enable it: ./directory webhook enable ${id}${more}`);
+    return problem(what, `disabled: ${reason}. To enable it: ${PROGRAM} webhook enable ${id}${more}`);
   });
 }
 

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { SCOPES } from '../auth/principal.js';
+import { PROGRAM } from '../config/paths.js';
 
 /** A command line, and what it is for. */
 type Example = readonly [line: string, use: string];
@@ -33,7 +34,7 @@ export function addCommand(
 
 export function addExamples(command: Command, ...examples: Example[]): void {
   if (examples.length === 0) return;
-  const lines = examples.flatMap(([line, use]) => [`  ${use}:`, `    $ ./directory ${line}`]);
+  const lines = examples.flatMap(([line, use]) => [`  ${use}:`, `    $ ${PROGRAM} ${line}`]);
   command.addHelpText('after', ['', 'Examples:', ...lines].join('\n'));
 }
 

@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { styleText } from 'node:util';
 import { printable } from '../common/printable.js';
 import type { Config } from '../config/config.js';
+import { PROGRAM } from '../config/paths.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Revisions } from '../database/revisions.js';
 import { databaseError } from '../database/statements/database-error.js';
@@ -114,12 +115,12 @@ function printResult(result: Unapplied, limit: number): void {
     console.log(`${summarize(result.counts)}\nPlan ${result.hash}`);
     printErrors(
       [`The plan is blocked. ${result.reason}`],
-      `To see the changes: ./directory sync --dry-run --all\n${confirmation(result.hash)}`,
+      `To see the changes: ${PROGRAM} sync --dry-run --all\n${confirmation(result.hash)}`,
     );
   } else
     printErrors(
       [`Nothing was changed. ${kind === 'stopped' ? 'The run was stopped' : printable(result.reason)}`],
-      kind === 'failed' ? 'To find the cause: ./directory check' : undefined,
+      kind === 'failed' ? `To find the cause: ${PROGRAM} check` : undefined,
     );
 }
 
@@ -143,7 +144,7 @@ function printPlan(
 }
 
 function confirmation(hash: string): string {
-  return `If that is right: ./directory sync --confirm ${hash}`;
+  return `If that is right: ${PROGRAM} sync --confirm ${hash}`;
 }
 
 function toJson(result: Unapplied): object {

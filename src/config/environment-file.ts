@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual, parseEnv } from 'node:util';
 import { hideUserInformation } from '../common/url.js';
 import { ConfigError, type Environment } from './config.js';
+import { HOME } from './paths.js';
 import { SECRETS, SETTING_NAMES, SETTINGS } from './settings.js';
 
 /** The variables of the process, also those that are loaded later. */
 const ENVIRONMENT: Environment = process.env;
-
-const BESIDE_PROGRAM = fileURLToPath(new URL('../../.env', import.meta.url));
 
 /** Settings that are paths, beside those whose names end with _FILE. */
 const PATHS = ['DIRECTORY_MODEL', 'DIRECTORY_WEBHOOKS', 'TRUSTED_DOCUMENTS', 'AUTH_EMBEDDED_CLIENTS'];
@@ -18,12 +16,12 @@ const PATHS = ['DIRECTORY_MODEL', 'DIRECTORY_WEBHOOKS', 'TRUSTED_DOCUMENTS', 'AU
 let loaded: readonly string[] = [];
 
 /**
- * Loads the file of settings: `.env` beside the program, or the file that ENV_FILE names. Variables of the environment take
- * precedence. Each further call reads the file again.
+ * Loads the file of settings: `.env` in HOME, or the file that ENV_FILE names. Variables of the environment take precedence.
+ * Each further call reads the file again.
  * @throws ConfigError if the file exists and cannot be read, or if ENV_FILE names none
  */
 export function loadEnvironmentFile(): void {
-  const file = resolve(ENVIRONMENT['ENV_FILE'] || BESIDE_PROGRAM);
+  const file = resolve(ENVIRONMENT['ENV_FILE'] || join(HOME, '.env'));
   const values = Object.entries(parseEnv(readFile(file)));
   for (const name of loaded) Reflect.deleteProperty(process.env, name);
   const absent = values.filter(([name]) => ENVIRONMENT[name] === undefined);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { Incident } from '../common/incident.js';
+import { PROGRAM } from '../config/paths.js';
 import type { DirectoryConfig } from '../config/settings/directory.js';
 import type { PresetName } from '../config/model/presets/presets.js';
 import { readClock } from '../database/statements/statement.js';
@@ -312,7 +313,7 @@ export class RunReporter {
       );
     if (outcome.kind === 'blocked')
       this.holding.note(
-        `Synchronization is blocked: ${outcome.reason}. If that is right: ./directory sync --confirm ${outcome.hash}`,
+        `Synchronization is blocked: ${outcome.reason}. If that is right: ${PROGRAM} sync --confirm ${outcome.hash}`,
       );
     else this.holding.end('No plan is blocked any more');
     this.failing.end('Synchronization works again');

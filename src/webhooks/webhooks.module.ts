@@ -9,6 +9,7 @@ import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { PROGRAM } from '../config/paths.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 import { Database } from '../database/database.js';
 import type { Viewer } from '../database/visibility/viewer.js';
@@ -135,7 +136,7 @@ class Receiver {
       );
     if (disabledAt !== null)
       this.logger.error(
-        `The webhook «${id}» is disabled after three days of failures: ${failure}. To continue where it stopped: ./directory webhook enable ${id}`,
+        `The webhook «${id}» is disabled after three days of failures: ${failure}. To continue where it stopped: ${PROGRAM} webhook enable ${id}`,
       );
   }
 
@@ -147,7 +148,7 @@ class Receiver {
     // A restored database has another position, which is tried next.
     await this.change(state, { disabledAt: new Date(), failure: POSITION_LOST });
     this.logger.error(
-      `The webhook «${id}» is disabled: ${POSITION_LOST}. To begin at now: ./directory webhook enable ${id} --from-now, and then let it read everything`,
+      `The webhook «${id}» is disabled: ${POSITION_LOST}. To begin at now: ${PROGRAM} webhook enable ${id} --from-now, and then let it read everything`,
     );
   }
 

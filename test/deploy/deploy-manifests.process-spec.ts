@@ -7,10 +7,9 @@ import {
   makeSecrets,
   readCompose,
   readImageEnvironment,
-  readKustomization,
-  readManifests,
   readPod,
-  readSettingsFile,
+  readSettings,
+  renderChart,
   withSecrets,
   type Manifest,
 } from '../support/servers/deployment.js';
@@ -24,7 +23,7 @@ import { Deployment } from 'kubernetes-models/apps/v1';
 import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
 import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
-import { Namespace, Service } from 'kubernetes-models/v1';
+import { ConfigMap, Service } from 'kubernetes-models/v1';
 
 /** Returns the violations of the Compose Specification in a compose file. */
 function problemsOfCompose(compose: unknown): string[] {
@@ -44,7 +43,7 @@ function withoutOldNames(name: string, value: unknown): unknown {
 
 /** The deployed kinds, with the schemas of the API server. */
 const KINDS: Record<string, { readonly prototype: { validate(): void } }> = {
-  'v1 Namespace': Namespace,
+  'v1 ConfigMap': ConfigMap,
   'v1 Service': Service,
   'apps/v1 Deployment': Deployment,
   'autoscaling/v2 HorizontalPodAutoscaler': HorizontalPodAutoscaler,
@@ -68,7 +67,6 @@ function problemsOfManifest(manifest: Manifest): string[] {
 }
 
 const compose = readCompose();
-const kustomization = readKustomization();
 const { pod, container } = readPod();
 const REPLICAS = ['directory-1', 'directory-2'];
 
@@ -141,19 +139,21 @@ describe('the compose file', () => {
   });
 });
 
-describe('the manifests', () => {
-  const names = readdirSync('deploy/kubernetes').filter((name) => name.endsWith('.yaml'));
-
-  it('are all listed, and all exist', () =>
-    expect([...kustomization.resources, 'kustomization.yaml'].sort()).toEqual(names.sort()));
-
-  it.each(kustomization.resources)('%s conforms to the API', (file) => {
-    const manifests = readManifests(file);
-    expect(manifests.length).toBeGreaterThan(0);
+describe('the chart', () => {
+  it.each([
+    ['its own values', {}, 7],
+    [
+      'an ingress and authorities',
+      { ingress: { host: 'a.example', className: 'nginx', tlsSecret: 'tls' }, authorities: 'PEM\nPEM' },
+      8,
+    ],
+  ])('conforms to the API with %s', (_, values, count) => {
+    const manifests = renderChart(values);
     expect(manifests.flatMap(problemsOfManifest)).toEqual([]);
+    expect(manifests).toHaveLength(count);
   });
 
-  it('mount files that deploy/make-secrets.sh writes', () => {
+  it('mounts files that deploy/make-secrets.sh writes', () => {
     const items = pod.volumes.flatMap(({ secret }) => secret?.items ?? []);
     expect(items.filter(({ key }) => !existsSync(join(secrets, key)))).toEqual([]);
     const [mount] = container.volumeMounts;
@@ -162,10 +162,10 @@ describe('the manifests', () => {
     expect(pod.volumes.map(({ name }) => name)).toEqual(container.volumeMounts.map(({ name }) => name));
   });
 
-  it('start a service with valid production settings', () => {
+  it('starts a service with valid production settings', () => {
     const environment = Object.fromEntries(container.env.map(({ name, value }) => [name, value]));
     const config = readConfig(
-      withSecrets({ ...readImageEnvironment(), ...readSettingsFile(), ...environment }, secrets),
+      withSecrets({ ...readImageEnvironment(), ...readSettings(), ...environment }, secrets),
     );
     expect(config).toMatchObject({
       production: true,

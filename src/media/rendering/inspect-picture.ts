@@ -5,6 +5,10 @@ type SourceFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'avif';
 type Inspection =
   { readonly ok: true; readonly format: SourceFormat } | { readonly ok: false; readonly reason: string };
 
+/** npm installs the decoder as an optional dependency of its package. */
+const WITHOUT_DECODER =
+  'cannot be decoded without all of the package sharp: run npm install --include=optional';
+
 /** Above common cameras. A picture of a few kilobytes can decode to gigabytes. */
 export const PIXEL_LIMIT = 25_000_000;
 
@@ -15,8 +19,9 @@ export const PIXEL_LIMIT = 25_000_000;
 export async function inspectPicture(bytes: Uint8Array): Promise<Inspection> {
   const format = recognizeFormat(bytes);
   if (format === null) return { ok: false, reason: 'is not a picture in JPEG, PNG, GIF, WebP or AVIF' };
+  const sharp = await loadSharp().catch(() => null);
+  if (sharp === null) return { ok: false, reason: WITHOUT_DECODER };
   try {
-    const sharp = await loadSharp();
     const { width, height, compression } = await sharp(bytes, { limitInputPixels: false }).metadata();
     if (width * height > PIXEL_LIMIT)
       return { ok: false, reason: `has ${width} × ${height} pixels, more than ${PIXEL_LIMIT}` };
