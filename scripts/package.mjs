@@ -8,6 +8,7 @@ const FILES = [
   'bin',
   'dist/build.json',
   'dist/bundled',
+  'dist/config/model/presets/presets.yaml',
   'web/explorer/dist',
   'sample/clients.json',
   'sample/directory.ldif',

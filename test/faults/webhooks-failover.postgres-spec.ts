@@ -54,13 +54,13 @@ describe('webhooks of two services on one database', () => {
       services.replaceDirectory(buildLdif(people));
       await sleep(1500);
     }
-    services.replaceDirectory(buildLdif([{ id: 'final' }, { id: 'anna' }]));
+    receiver.answer = ACCEPT;
     await eventually(isRestarting, false);
+    services.replaceDirectory(buildLdif([{ id: 'final' }, { id: 'anna' }]));
     await eventually(
       async () => (await list().catch(() => [])).some(({ userId }) => userId === 'final'),
       true,
     );
-    await eventually(isRestarting, false);
     const listed = (await list()).map(({ id }) => id);
     await eventually(() => Promise.resolve(receiver.idsAt('/hidden-path')), listed);
     expect(kills).toBeGreaterThan(0);
