@@ -1,7 +1,6 @@
 import type { DynamicModule, Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { GraphQLSchemaBuilderModule, GraphQLSchemaFactory } from '@nestjs/graphql';
-import { lexicographicSortSchema } from 'graphql';
 import { AppModule } from './app.module.js';
 import { type Config, type Environment, readConfig } from './config/config.js';
 import { extendSchema, finishSchema, printSdl } from './graphql/schema/schema.js';
@@ -21,7 +20,7 @@ const BUILT_IN_MODEL: Environment = { DIRECTORY_URL: 'file:directory.ldif' };
 export async function buildSdl(config: Config = readConfig(BUILT_IN_MODEL)): Promise<string> {
   const app = await NestFactory.createApplicationContext(GraphQLSchemaBuilderModule, { logger: ['error'] });
   const schema = await app.get(GraphQLSchemaFactory).create([...findResolvers(AppModule.forRoot(config))]);
-  return printSdl(lexicographicSortSchema(finishSchema(extendSchema(schema, config))));
+  return printSdl(finishSchema(extendSchema(schema, config)));
 }
 
 /** The resolvers of a module and of all that it imports. */

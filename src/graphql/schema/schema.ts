@@ -1,4 +1,4 @@
-import { MapperKind, mapSchema } from '@graphql-tools/utils';
+import { MapperKind, mapSchema, printSchemaWithDirectives } from '@graphql-tools/utils';
 import {
   getNamedType,
   type GraphQLFieldConfigMap,
@@ -17,8 +17,6 @@ import {
   defaultFieldResolver,
   type GraphQLFieldConfig,
   lexicographicSortSchema,
-  parse,
-  printSchema,
 } from 'graphql';
 import { nodeIdOf } from '../../common/identity.js';
 import { ObjectType } from '@nestjs/graphql';
@@ -199,14 +197,19 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
   return new GraphQLSchema({ ...config, directives: [...config.directives, ...added] });
 }
 
-function described<Described extends { description?: string | null | undefined } & Extended>(
-  field: Described,
-): Described {
-  const scopes = scopesIn(field);
-  if (scopes.length === 0) return field;
+/** Adds to a field what printSdl shows of its access, and to its description the scopes. */
+function described<Described extends DescribedField>(field: Described): Described {
+  const { extensions, description } = field;
+  const scopes = scopesOf((extensions?.['access'] as Access | undefined) ?? { kind: 'inherited' });
+  const audience = extensions?.['visibleTo'];
+  const directives = {
+    ...(scopes.length > 0 && { access: { scopes } }),
+    ...(audience !== undefined && { visibleTo: { audience } }),
+  };
   const names = scopes.map((scope) => `\`${scope}\``).join(' and ');
-  const needed = `Needs the ${scopes.length === 1 ? 'scope' : 'scopes'} ${names}.`;
-  return { ...field, description: `${field.description ?? ''} ${needed}`.trimStart() };
+  const needed = scopes.length > 0 ? ` Needs the ${scopes.length === 1 ? 'scope' : 'scopes'} ${names}.` : '';
+  const shown = `${description ?? ''}${needed}`.trimStart();
+  return { ...field, description: shown, extensions: { ...extensions, directives } };
 }
 
 /** Throws if an operation could request any number of objects by a field, at no cost. */
@@ -227,7 +230,7 @@ function refuseUnboundedLists(schema: GraphQLSchema): void {
 /** Makes a field null, and notes where it occurs, if the token lacks a scope. Nest's guards do not run around most fields. */
 function guarded(field: Field, coordinate: string): Field {
   const access = accessOf(field, coordinate);
-  if (access.kind === 'inherited' || access.kind === 'public') return field;
+  if (access.kind === 'inherited' || access.kind === 'public') return described(field);
   const { resolve = defaultFieldResolver } = field;
   const scopes = scopesOf(access);
   return {
@@ -252,38 +255,12 @@ function accessOf({ extensions, type }: Field, coordinate: string): Access {
   return access;
 }
 
-/**
- * Returns the schema as text (SDL), sorted, so that the order of the classes does not matter, with `@access` on the fields that
- * need scopes, and `@visibleTo` on those with an audience. (printSchema writes no applied directives.)
- */
+/** The schema as text (SDL), sorted, so that the order of the classes does not matter, with the directives that `described` adds. */
 export function printSdl(schema: GraphQLSchema): string {
-  const text = printSchema(lexicographicSortSchema(schema));
-  let printed = '';
-  let end = 0;
-  for (const definition of parse(text).definitions) {
-    if (!('fields' in definition)) continue;
-    const fields = (schema.getType(definition.name.value) as GraphQLObjectType).getFields();
-    for (const node of definition.fields ?? []) {
-      const last = ('defaultValue' in node ? node.defaultValue : undefined) ?? node.type;
-      printed += `${text.slice(end, last.loc?.end)}${directivesOf(fields[node.name.value] ?? {})}`;
-      end = last.loc?.end ?? end;
-    }
-  }
-  return `${printed}${text.slice(end)}\n`;
+  return `${printSchemaWithDirectives(lexicographicSortSchema(schema))}\n`;
 }
 
-function directivesOf(field: Extended): string {
-  const scopes = scopesIn(field)
-    .map((scope) => JSON.stringify(scope))
-    .join(', ');
-  const audience = (field.extensions?.['visibleTo'] ?? '') as string;
-  return `${scopes && ` @access(scopes: [${scopes}])`}${audience && ` @visibleTo(audience: "${audience}")`}`;
-}
-
-interface Extended {
+interface DescribedField {
+  readonly description?: string | null | undefined;
   readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
-}
-
-function scopesIn({ extensions }: Extended): readonly string[] {
-  return scopesOf((extensions?.['access'] as Access | undefined) ?? { kind: 'inherited' });
 }
