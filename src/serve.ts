@@ -213,7 +213,7 @@ export function describeStart(config: Config, demoToken: string | null, isShown 
   else if (!isShown) lines.push('  Service account «demo»: only a log with LOG_FORMAT=text shows its token');
   else {
     lines.push(`  Service account «demo», token ${demoToken}`);
-    if (config.trustedDocuments?.isEnforced !== true)
+    if (config.trustedDocuments === null)
       lines.push(
         'Try:',
         `  curl -s ${baseUrl}/graphql/v1 -H 'Authorization: Basic ${demoToken}' -H 'Content-Type: application/json' \\`,

@@ -13,7 +13,6 @@ import { ChangeKind } from '../common/change-kind.js';
 import { BadUserInputError, bounded, ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { LoadShedder } from '../graphql/http/load-shedder.js';
 import { RateLimiter, rateLimitHeaders, type RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
 import { HttpAdapter } from '../http/http-adapter.js';
 import { ReadOnlyGuard, RejectionError } from '../http/rejection.js';
@@ -52,7 +51,6 @@ export class ChangeStreamsController implements OnModuleInit {
     private readonly log: ChangeLog,
     private readonly feed: ChangeFeed,
     private readonly limiter: RateLimiter,
-    private readonly shedder: LoadShedder,
     private readonly adapterHost: HttpAdapterHost,
   ) {}
 
@@ -105,7 +103,6 @@ export class ChangeStreamsController implements OnModuleInit {
     rateLimits: RateLimitState[],
     response: ServerResponse,
   ): Promise<void> {
-    this.shedder.admit();
     await this.limiter.countRequest({ principal, ip, rateLimits });
     if (response.destroyed) return;
     const { streams, streamsPerPrincipal } = this.config.limits;

@@ -180,7 +180,6 @@ function readVariable(environment: Environment, name: SettingName): { value?: st
 
 function buildConfig(settings: Settings, { model, text }: ReadModel, passwordFile: string | null) {
   const service = buildService(settings);
-  const { TRUSTED_DOCUMENTS: documents, TRUSTED_DOCUMENTS_MODE: mode } = settings;
   return {
     ...service,
     monitoring: buildMonitoring(settings),
@@ -200,8 +199,8 @@ function buildConfig(settings: Settings, { model, text }: ReadModel, passwordFil
     auth: buildAuth(settings, service.baseUrl),
     /** Null: the explorer is not served. */
     explorer: buildExplorer(settings, service.baseUrl),
-    /** Documents by id, without the prefix `sha256:`, and whether others are refused or only logged. Null: clients may send all. */
-    trustedDocuments: documents === undefined ? null : { documents, isEnforced: mode === 'refuse' },
+    /** Documents by id, without the prefix `sha256:`. Null: clients may send all. */
+    trustedDocuments: settings.TRUSTED_DOCUMENTS ?? null,
     /** Null: generated and kept in the database. */
     urlSigningKeys: settings.URL_SIGNING_KEYS?.map((key) => Buffer.from(key, 'hex')) ?? null,
     limits: buildLimits(settings),

@@ -165,7 +165,6 @@ export const SETTINGS = {
   EXPLORER_CLIENT_ID: text.optional(),
 
   TRUSTED_DOCUMENTS: manifest.optional(),
-  TRUSTED_DOCUMENTS_MODE: oneOf(['refuse', 'log']).default('refuse'),
 
   LIMIT_DEPTH: wholeNumber(1, 100).default(12),
   LIMIT_ALIASES: wholeNumber(0, 1000).default(30),

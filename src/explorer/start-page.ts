@@ -73,9 +73,9 @@ photos. Clients ask with a token, and never see the directory itself.</p>
 ${disclosure.introspection ? `<p>For tools: the ${link('/graphql/v1/schema.graphql', 'schema')} as text</p>` : ''}
 ${explorer === null ? '' : `<p>To ask in the browser: the ${link('/explorer', 'explorer')}${signIn}</p>`}
 ${
-  trustedDocuments?.isEnforced === true
-    ? '<p>This service executes only the documents that its operators have approved.</p>'
-    : `<h2>The first query</h2>\n${ofServiceAccount(config, demoToken)}\n${ofApplication(config)}`
+  trustedDocuments === null
+    ? `<h2>The first query</h2>\n${ofServiceAccount(config, demoToken)}\n${ofApplication(config)}`
+    : '<p>This service executes only the documents that its operators have approved.</p>'
 }
 </main>`,
   });

@@ -16,17 +16,13 @@ import type { FastifyInstance } from 'fastify';
 import { GraphQLModule as NestGraphQLModule, GraphQLSchemaHost } from '@nestjs/graphql';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { OperationValidator } from './analysis/operation-validator.js';
 import { ResponseCache } from './cache/response-cache.js';
 import { parseOptionsOf, persistedQueries, TrustedDocuments, validationRulesOf } from './http/documents.js';
 import { Compiler, Executor } from './execution/operations.js';
-import { Responses } from './execution/responses.js';
-import { bounded } from '../common/errors.js';
-import { formatError } from './errors/error-response.js';
+import { Operations } from './execution/operation-plugin.js';
 import { GRAPHQL_PATH } from './http/request-context.js';
 import { RateLimitResolver } from './rate-limit/rate-limit.resolver.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
-import { LoadShedder } from './http/load-shedder.js';
 import { connectResolvers } from './schema/resolver-methods.js';
 import { extendSchema, finishSchema } from './schema/schema.js';
 import { Endpoint, EndpointDriver } from './http/endpoint.js';
@@ -51,10 +47,6 @@ import { HttpAdapter } from '../http/http-adapter.js';
         transformSchema: (schema) =>
           finishSchema(connectResolvers(extendSchema(schema, config), application, contexts, discovery)),
         fieldResolverEnhancers: ['guards', 'interceptors', 'filters'],
-        formatError: (formatted, error) => {
-          const { message, ...rest } = formatError(formatted, error, '');
-          return { message: bounded(message), ...rest };
-        },
         validationRules: validationRulesOf(config),
         validationOptions: { hideSuggestions: !config.disclosure.introspection },
         parseOptions: parseOptionsOf(config),
@@ -71,18 +63,16 @@ import { HttpAdapter } from '../http/http-adapter.js';
     }),
   ],
   providers: [
-    OperationValidator,
     ResponseCache,
     Compiler,
     Executor,
-    LoadShedder,
-    Responses,
+    Operations,
     TrustedDocuments,
     RateLimiter,
     RateLimitResolver,
     Endpoint,
   ],
-  exports: [ResponseCache, LoadShedder, NestGraphQLModule, RateLimiter],
+  exports: [ResponseCache, NestGraphQLModule, RateLimiter],
 })
 export class GraphQLModule implements OnModuleInit {
   constructor(

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Logger } from '@nestjs/common';
 import { parse, print } from 'graphql';
 import { ConfigError, readConfig } from '../../src/config/config.js';
 import { buildLdif } from '../support/builders/directory.js';
@@ -119,28 +118,3 @@ describe.each(['sha256', 'sha1'])(
     });
   },
 );
-
-describe('a service with TRUSTED_DOCUMENTS_MODE=log', () => {
-  const warned = jest.spyOn(Logger.prototype, 'warn');
-  const service = TestService.forSuite({
-    ldif: LDIF,
-    environment: { TRUSTED_DOCUMENTS: writeManifest({ name: QUERY }), TRUSTED_DOCUMENTS_MODE: 'log' },
-  });
-
-  it('executes other documents, and logs each once, without its text', async () => {
-    const authorization = await service.serviceAccount('read');
-    warned.mockClear();
-    const bodies = [
-      { query: QUERY },
-      { documentId: 'name' },
-      { query: OTHER, ...persisted(sha256Of(OTHER)) },
-      persisted(sha256Of(OTHER)),
-    ];
-    for (let time = 0; time < 3; time++)
-      for (const body of bodies) expect(dataOf(await post(service, body, { authorization }))).toEqual(ANNA);
-    const messages = warned.mock.calls.map(([message]) => String(message));
-    expect(messages.filter((message) => message.includes('TRUSTED_DOCUMENTS'))).toEqual([
-      `A document is not in TRUSTED_DOCUMENTS: SHA-256 ${sha256Of(OTHER)}`,
-    ]);
-  });
-});

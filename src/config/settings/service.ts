@@ -55,8 +55,7 @@ export function buildRedis({ REDIS_URL: url, REDIS_CA_FILE, BASE_URL }: Settings
 
 export function buildExplorer(settings: Settings, baseUrl: string) {
   const { EXPLORER, EXPLORER_CLIENT_ID, AUTH_URL, NODE_ENV } = settings;
-  const isRefused = settings.TRUSTED_DOCUMENTS !== undefined && settings.TRUSTED_DOCUMENTS_MODE === 'refuse';
-  if (!(EXPLORER ?? (NODE_ENV !== 'production' && !isRefused))) return null;
+  if (!(EXPLORER ?? (NODE_ENV !== 'production' && settings.TRUSTED_DOCUMENTS === undefined))) return null;
   return {
     /** A public client of the identity provider. Null: the explorer offers no sign-in. */
     clientId: EXPLORER_CLIENT_ID ?? (AUTH_URL === undefined ? 'explorer' : null),

@@ -18,7 +18,7 @@ export interface SelectedField {
   /** The response keys from the root. */
   readonly path: readonly string[];
   /** All nodes of the syntax tree that select the field there. */
-  readonly nodes: FieldNode[];
+  readonly nodes: readonly FieldNode[];
 }
 
 /** The largest page size. It is part of the API contract. */
@@ -90,8 +90,7 @@ export class CostCount {
   readonly root: Occurrences;
   private readonly pages: Page[];
   private deepest: readonly string[] = [];
-  /** The points of lists in arguments: one for each hundred elements after the first. */
-  private listed = 0;
+  private pointsOfLists = 0;
   private hasOpenLists = false;
 
   constructor(private readonly limits: LimitsConfig) {
@@ -107,7 +106,8 @@ export class CostCount {
   add(selected: SelectedField, given: Record<string, unknown>, at: Occurrences): Occurrences {
     const { field, path } = selected;
     if (path.length > this.deepest.length) this.deepest = path;
-    const weight = Math.floor(this.weigh(given, at.nodes) / CHARACTERS_OF_VALUE);
+    this.pointsOfLists += product(at.nodes, pointsOfLists(field.name, given));
+    const weight = Math.floor(JSON.stringify(given).length / CHARACTERS_OF_VALUE);
     const isPage = isConnection(field);
     const size = isPage ? pageSize(selected, given) : listSize(selected, given);
     const isOpenList = size === null && !at.isPage && isListType(getNullableType(field.type));
@@ -130,7 +130,10 @@ export class CostCount {
       nodeCount: nodes.sum,
       nodeLimit: limits.nodes,
       largestConnection: nodes.largest,
-      points: Math.min(LARGEST_COUNT, Math.max(1, Math.ceil(nodes.sum / NODES_PER_POINT) + this.listed)),
+      points: Math.min(
+        LARGEST_COUNT,
+        Math.max(1, Math.ceil(nodes.sum / NODES_PER_POINT) + this.pointsOfLists),
+      ),
       values: this.hasOpenLists ? Infinity : values.sum,
       rejection:
         excessOf('levels', deepest.length, limits.depth, deep) ??
@@ -149,18 +152,17 @@ export class CostCount {
     const largest = most.path.length === 0 ? null : nameOf(most.path);
     return { sum, largest, share: largest && `Most are in ${largest}: ${most[count]}` };
   }
+}
 
-  /** The characters of the arguments. @throws BadUserInputError for a list that is too long */
-  private weigh(given: Record<string, unknown>, nodes: number): number {
-    const text = JSON.stringify(given, (name, value: unknown) => {
-      if (!Array.isArray(value)) return value;
-      if (value.length > LONGEST_LIST)
-        throw new BadUserInputError(`${name} must have at most ${LONGEST_LIST} elements`, name);
-      this.listed += product(nodes, Math.floor(Math.max(0, value.length - 1) / NODES_PER_POINT));
-      return value as unknown;
-    });
-    return text.length;
-  }
+/** One for each hundred elements after the first, of all lists in an argument. @throws BadUserInputError for a list that is too long */
+function pointsOfLists(name: string, value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const length = Array.isArray(value) ? value.length : 0;
+  if (length > LONGEST_LIST)
+    throw new BadUserInputError(`${name} must have at most ${LONGEST_LIST} elements`, name);
+  let points = Math.floor(Math.max(0, length - 1) / NODES_PER_POINT);
+  for (const [key, each] of Object.entries(value)) points += pointsOfLists(length > 0 ? name : key, each);
+  return points;
 }
 
 function product(left: number, right: number): number {

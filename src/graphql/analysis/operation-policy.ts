@@ -1,21 +1,17 @@
 import {
   type ArgumentNode,
+  type DefinitionNode,
   type DocumentNode,
   type FieldNode,
   type FragmentDefinitionNode,
   getArgumentValues,
-  getDirectiveValues,
   getNamedType,
   getNullableType,
-  type GraphQLDirective,
   GraphQLError,
-  GraphQLIncludeDirective,
   type GraphQLInputField,
   type GraphQLInputType,
   type GraphQLObjectType,
   type GraphQLSchema,
-  GraphQLSkipDirective,
-  isAbstractType,
   isCompositeType,
   isInputObjectType,
   isListType,
@@ -26,6 +22,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
+import { collectFields } from 'graphql/execution/collectFields.js';
 import type { Access } from '../../auth/access.js';
 import { UnauthenticatedError } from '../../auth/authentication.error.js';
 import { grantedScopes, type Principal } from '../../auth/principal.js';
@@ -42,7 +39,7 @@ import {
 } from './operation-cost.js';
 import { personalDataOf, type PersonalDataSelection } from './personal-data-selection.js';
 
-/** Selections that a walk visits, for each type that they may be of. It is far above every configurable limit, and quick to reach. */
+/** Selections that a walk visits, for each type that they may be of: far above what limits allow, and quick to reach. */
 const MOST_SELECTIONS = 20_000;
 /** Maximum number of selections of a compiled operation. Code size and compile time grow with it. */
 const COMPILED_SELECTIONS = 500;
@@ -96,7 +93,7 @@ interface Place {
 class Walk {
   private readonly cost: CostCount;
   private readonly isMutation: boolean;
-  private readonly fragments: ReadonlyMap<string, FragmentDefinitionNode>;
+  private readonly fragments: Record<string, FragmentDefinitionNode>;
   private readonly personalData: PersonalDataSelection[number][] = [];
   private readonly dependencies = new Set<CacheDependency>();
   private readonly dryRunFields: FieldNode[] = [];
@@ -117,11 +114,9 @@ class Walk {
   ) {
     this.cost = new CostCount(config.limits);
     this.isMutation = request.definition.operation === OperationTypeNode.MUTATION;
-    this.fragments = new Map(
-      request.document.definitions.flatMap((node) =>
-        node.kind === Kind.FRAGMENT_DEFINITION ? [[node.name.value, node]] : [],
-      ),
-    );
+    const isFragment = (node: DefinitionNode) => node.kind === Kind.FRAGMENT_DEFINITION;
+    const fragments = request.document.definitions.filter(isFragment);
+    this.fragments = Object.fromEntries(fragments.map((node) => [node.name.value, node]));
   }
 
   decide(): PolicyDecision {
@@ -133,7 +128,7 @@ class Walk {
       throw new ServiceError('GRAPHQL_VALIDATION_FAILED', message);
     }
     const place = { types: [rootType], path: [], occurrences: this.cost.root, isWithheld: false };
-    const { fields: roots, shown } = this.visit([selectionSet], place);
+    const { fields: roots, shown } = this.visit(selectionSet.selections, place);
     const { dependencies, isCacheable, isMutation, personalData, isDryRun } = this;
     const cost = this.refuse(roots.length, shown.length);
     const isComplete = this.withheld.length === 0;
@@ -166,72 +161,46 @@ class Walk {
     return cost;
   }
 
-  /** Returns the fields of a level, and those of them that are shown. */
-  private visit(sets: readonly (SelectionSetNode | undefined)[], place: Place) {
-    const found = new Map<string, SelectedField>();
-    for (const set of sets) if (set !== undefined) this.collect(set, place.types, place.path, found);
-    const fields = [...found.values()];
+  /** Returns the fields of a level, as they are in a response, and those of them that are shown. */
+  private visit(selections: readonly SelectionNode[], place: Place) {
+    const fields = place.types.flatMap((type) => this.collect(selections, type, place));
     const shown = fields.filter((field) => this.enter(field, place));
     if (this.config.accessLogDays > 0) this.personalData.push(...personalDataOf(shown, place.path));
     return { fields, shown };
   }
 
-  /** Collects the fields of a selection set, as they are in a response: once for each type and response key. */
   private collect(
-    { selections }: SelectionSetNode,
-    types: readonly GraphQLObjectType[],
-    path: readonly string[],
-    into: Map<string, SelectedField>,
-  ): void {
-    for (const selection of selections) {
-      this.selections += Math.max(1, types.length);
-      if (this.selections > MOST_SELECTIONS) {
-        const message = `The fragments of this operation unfold to more than ${MOST_SELECTIONS} selections`;
-        throw new ServiceError('QUERY_TOO_COMPLEX', message);
-      }
-      if (!this.isIncluded(selection)) continue;
-      if (selection.kind === Kind.FIELD) {
-        if (selection.alias !== undefined) this.aliases++;
-        for (const type of types) this.add(selection, type, path, into);
-        continue;
-      }
-      const fragment =
-        selection.kind === Kind.FRAGMENT_SPREAD ? this.fragments.get(selection.name.value) : selection;
-      if (fragment === undefined) continue;
-      const condition = fragment.typeCondition?.name.value;
-      this.collect(fragment.selectionSet, this.narrow(types, condition), path, into);
-    }
+    selections: readonly SelectionNode[],
+    parentType: GraphQLObjectType,
+    { types, path }: Place,
+  ): SelectedField[] {
+    const set: SelectionSetNode = { kind: Kind.SELECTION_SET, selections };
+    const count = (each: SelectionSetNode) => {
+      this.count(each, parentType === types[0]);
+    };
+    const { variables, fragments, request } = this;
+    const found = coerce([], 'if', () =>
+      collectFields(request.schema, fragments, variables, parentType, set, count),
+    );
+    return [...found].flatMap(([key, nodes]): SelectedField[] => {
+      const { value: name = '' } = nodes[0]?.name ?? {};
+      const field = parentType.getFields()[name];
+      // Not every way to build an object accepts `__proto__`. Introspection needs no token, and the rules for documents limit it.
+      if (key === '__proto__' || (field === undefined && name !== '__typename')) this.isCompilable = false;
+      return field === undefined ? [] : [{ parentType, field, path: [...path, key], nodes }];
+    });
   }
 
-  private isIncluded(node: SelectionNode): boolean {
-    if (node.directives === undefined || node.directives.length === 0) return true;
-    // graphql-jit decides wrongly for a fragment that is spread twice.
-    this.isCompilable = false;
-    const read = (directive: GraphQLDirective) =>
-      coerce([], 'if', () => getDirectiveValues(directive, node, this.variables)?.['if']);
-    return read(GraphQLSkipDirective) !== true && read(GraphQLIncludeDirective) !== false;
-  }
-
-  private add(
-    node: FieldNode,
-    type: GraphQLObjectType,
-    path: readonly string[],
-    into: Map<string, SelectedField>,
-  ): void {
-    const { value: name } = node.name;
-    const { value: key } = node.alias ?? node.name;
-    const field = type.getFields()[name];
-    // Not every way to build an object accepts `__proto__`.
-    if (this.selections > COMPILED_SELECTIONS || key === '__proto__') this.isCompilable = false;
-    // Introspection needs no token, and DocumentRules limit it.
-    if (field === undefined) {
-      if (name !== '__typename') this.isCompilable = false;
-      return;
+  private count({ selections }: SelectionSetNode, isFirstType: boolean): void {
+    this.selections += selections.length;
+    if (this.selections > MOST_SELECTIONS) {
+      const message = `The fragments of this operation unfold to more than ${MOST_SELECTIONS} selections`;
+      throw new ServiceError('QUERY_TOO_COMPLEX', message);
     }
-    const known = into.get(`${type.name}.${key}`);
-    if (known === undefined)
-      into.set(`${type.name}.${key}`, { parentType: type, field, path: [...path, key], nodes: [node] });
-    else known.nodes.push(node);
+    // graphql-jit decides wrongly about a directive on a fragment that is spread twice.
+    const isConditional = selections.some(({ directives = [] }) => directives.length > 0);
+    if (isConditional || this.selections > COMPILED_SELECTIONS) this.isCompilable = false;
+    if (isFirstType) this.aliases += selections.filter((each) => 'alias' in each && each.alias).length;
   }
 
   /** Decides about a field and all below it. Returns whether it is shown. */
@@ -252,8 +221,8 @@ class Walk {
     const named = getNamedType(field.type);
     if (isCompositeType(named)) {
       const types = isObjectType(named) ? [named] : this.request.schema.getPossibleTypes(named);
-      const sets = nodes.map(({ selectionSet }) => selectionSet);
-      this.visit(sets, { types, path, occurrences, isWithheld });
+      const selections = nodes.flatMap(({ selectionSet }) => selectionSet?.selections ?? []);
+      this.visit(selections, { types, path, occurrences, isWithheld });
     }
     return !isWithheld;
   }
@@ -288,16 +257,6 @@ class Walk {
     const refusal = accessRefusal(access, this.principal, `The input ${type}.${member.name}`);
     if (refusal !== null) refusal.details.argument = member.name;
     this.guardedInput ??= refusal;
-  }
-
-  private narrow(
-    types: readonly GraphQLObjectType[],
-    condition: string | undefined,
-  ): readonly GraphQLObjectType[] {
-    if (condition === undefined) return types;
-    const { schema } = this.request;
-    const named = schema.getType(condition);
-    return types.filter((type) => type === named || (isAbstractType(named) && schema.isSubType(named, type)));
   }
 }
 

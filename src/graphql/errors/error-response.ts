@@ -1,15 +1,15 @@
 import { GRAPHQL_PATH, isEndpoint } from '../http/request-context.js';
-import { HeaderMap } from '@apollo/server';
 import { Logger } from '@nestjs/common';
-import { GraphQLError, type GraphQLFormattedError } from 'graphql';
+import type { GraphQLError, GraphQLFormattedError } from 'graphql';
 import {
   ERROR_CODES,
   type ErrorCode,
   type ErrorDetails,
   ServiceError,
   asServiceError,
+  bounded,
 } from '../../common/errors.js';
-import { type RejectionError, toRejection, type RejectionForm } from '../../http/rejection.js';
+import { RejectionError, toRejection, type RejectionForm } from '../../http/rejection.js';
 import { rateLimitHeaders } from '../rate-limit/rate-limiter.js';
 import type { IncomingMessage } from 'node:http';
 import Negotiator from 'negotiator';
@@ -34,38 +34,21 @@ const logger = new Logger('GraphQL');
 export const errorCounts = new Map<ErrorCode, number>();
 
 /** The error for the client, masked and logged once if it is not intended for clients. */
-export function formatError(
-  { message, locations, path, extensions }: GraphQLFormattedError,
-  error: unknown,
-  requestId: string,
-): GraphQLFormattedError {
-  const original = error instanceof GraphQLError ? (error.originalError ?? error) : error;
-  const known = asServiceError(original);
-  const code = known?.code ?? codeOf(message, extensions?.['code']);
+export function formatError(error: GraphQLError, requestId: string): GraphQLFormattedError {
+  const { message, locations, path, extensions } = error.toJSON();
+  const original = error.originalError ?? error;
+  const known = original instanceof RejectionError ? original : asServiceError(original);
+  const code = (known?.code as ErrorCode | undefined) ?? codeOf(message, extensions?.['code']);
   countError(code);
-  const isDefect = known === null && code === 'INTERNAL_SERVER_ERROR';
-  if (isDefect) logDefect(original, requestId);
-  const shown = isDefect ? 'The request failed: report its id to the operators' : message;
-  return {
-    message: known?.message ?? shown,
+  const shared = {
     ...(locations && { locations }),
     ...(path && { path }),
     extensions: { ...extensionsOf(code, known?.details ?? {}), requestId },
   };
-}
-
-/** The error for Apollo, with the status and the headers of the rejection. It is logged here if it is not intended for clients. */
-export function toGraphQLError(error: unknown, requestId: string): GraphQLError {
-  const { status, headers, code, message, details } = toRejection(error);
-  if (status === 500) logDefect(error, requestId);
-  const http = { status, headers: new HeaderMap(Object.entries(headers)) };
-  const originalError = new ServiceError(code as ErrorCode, message, details);
-  return new GraphQLError(message, { originalError, extensions: { http } });
-}
-
-function logDefect(error: unknown, requestId: string): void {
-  const reason = error instanceof Error ? (error.stack ?? error.message) : 'no error object';
-  logger.error(`Request ${requestId} failed: ${reason}`);
+  if (known !== null || code !== 'INTERNAL_SERVER_ERROR')
+    return { message: bounded(known?.message ?? message), ...shared };
+  logger.error(`Request ${requestId} failed: ${original.stack ?? original.message}`);
+  return { message: 'The request failed: report its id to the operators', ...shared };
 }
 
 export function countError(code: ErrorCode): void {
@@ -92,15 +75,17 @@ export const GRAPHQL_REJECTIONS: RejectionForm = {
   matches: (request) => isEndpoint(request) || request.url.startsWith(`${GRAPHQL_PATH}/`),
   write: (rejection, requestId, request) => ({
     type: responseType(request.raw) ?? RESPONSE_TYPES[0],
-    headers: rateLimitHeaders(request.rateLimits ?? []) ?? {},
+    headers: rateLimitHeaders(request.rateLimits ?? []),
     body: writeErrors(rejection, requestId),
   }),
 };
 
 /** The media type that the client prefers; undefined if it accepts none of the endpoint. */
 export function responseType(raw: Pick<IncomingMessage, 'headers'>): string | undefined {
-  // A longer field is treated as not acceptable without parsing it.
-  if ((raw.headers.accept?.length ?? 0) > LONGEST_PARSED_FIELD) return undefined;
+  const { accept = '*/*' } = raw.headers;
+  // What most clients send. A long field is treated as not acceptable without parsing it.
+  if (accept === '*/*' || accept === 'application/json') return RESPONSE_TYPES[0];
+  if (accept.length > LONGEST_PARSED_FIELD) return undefined;
   return new Negotiator(raw).mediaType([...RESPONSE_TYPES]);
 }
 

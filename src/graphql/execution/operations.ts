@@ -32,42 +32,29 @@ const ERROR = 200;
 
 @Injectable()
 export class Executor {
-  private readonly hasAudiences: boolean;
-
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,
-  ) {
-    const { mapping } = config.directory;
-    const fields = [...mapping.users.fields, ...mapping.groups.fields];
-    this.hasAudiences = fields.some(({ visibleTo }) => visibleTo !== undefined);
-  }
+  ) {}
 
-  /** Rejects with ServiceError QUERY_TOO_COMPLEX if the response would be too long. */
-  execute(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
-    return operation.isMutation
-      ? this.executeInTransaction(operation, context)
-      : this.query(operation, context);
-  }
-
-  /** Executes a query, again in a transaction if it has read from two revisions: that is rare, and statements without one are faster. */
-  private async query(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
-    const result = await this.executeOnce(operation, context);
-    if (context.revisions.size < 2) return result;
-    context.reset();
-    return this.executeInTransaction(operation, context);
-  }
-
-  /** Executes the operation in one transaction, which is rolled back. Each mutation sees those before it. */
-  private executeInTransaction(
-    operation: ValidatedOperation,
-    context: RequestContext,
-  ): Promise<ExecutionResult> {
+  /**
+   * Executes a mutation in a transaction, which is rolled back: each sees those before it. So it does a query that has read from two
+   * revisions, which is rare; statements without a transaction are faster. Rejects with ServiceError QUERY_TOO_COMPLEX if the response
+   * would be too long.
+   */
+  async execute(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
+    if (!operation.isMutation) {
+      const result = await this.executeOnce(operation, context);
+      if (context.revisions.size < 2) return result;
+      context.reset();
+    }
+    const { users, groups } = this.config.directory.mapping;
+    const hasAudiences = [...users.fields, ...groups.fields].some(({ visibleTo }) => visibleTo !== undefined);
     const work = (transaction: PreviewTransaction) => {
       context.startPreview(transaction);
       return this.executeOnce(operation, context);
     };
-    return this.database.previewTransaction(work, context.viewer, this.hasAudiences);
+    return this.database.previewTransaction(work, context.viewer, hasAudiences);
   }
 
   private async executeOnce(
@@ -166,8 +153,8 @@ export class Compiler {
     OperationDefinitionNode,
     { times: number; query: CompiledQuery | null }
   >();
-  /** Schemas, each with COERCED. */
-  private readonly extended = new WeakMap<GraphQLSchema, GraphQLSchema>();
+  /** The schema with COERCED. */
+  private extended: GraphQLSchema | null = null;
 
   /** The compiled function, from the second request on; null if graphql-js has to execute the operation. */
   find(request: OperationRequest): CompiledQuery | null {
@@ -181,8 +168,12 @@ export class Compiler {
     const operationName = definition.name?.value;
     // Other operations may use other variables.
     const alone = separateOperations(document)[operationName ?? ''] ?? document;
+    if (this.extended === null) {
+      const { types, ...config } = schema.toConfig();
+      this.extended = new GraphQLSchema({ ...config, types: [...types, COERCED] });
+    }
     const compiled = compileQuery(
-      this.schemaFor(schema),
+      this.extended,
       visit(alone, {
         VariableDefinition: ({ kind, variable }) => ({ kind, variable, type: COERCED_NODE }),
       }),
@@ -198,15 +189,5 @@ export class Compiler {
       members.every((name) => name in coerced)
         ? query(undefined, contextValue, coerced)
         : execute({ schema, document: alone, operationName, contextValue, variableValues: sent });
-  }
-
-  private schemaFor(schema: GraphQLSchema): GraphQLSchema {
-    let extended = this.extended.get(schema);
-    if (extended === undefined) {
-      const { types, ...config } = schema.toConfig();
-      extended = new GraphQLSchema({ ...config, types: [...types, COERCED] });
-      this.extended.set(schema, extended);
-    }
-    return extended;
   }
 }

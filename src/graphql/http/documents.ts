@@ -14,7 +14,7 @@ import { ServiceError, BadUserInputError } from '../../common/errors.js';
 import { type Config, ConfigError } from '../../config/config.js';
 import { hash } from 'node:crypto';
 import type { ApolloDriverConfig } from '@nestjs/apollo';
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { CONFIG } from '../../config/config.module.js';
 import type { RequestParameters } from './request-context.js';
@@ -86,17 +86,10 @@ export function findDocumentErrors(schema: GraphQLSchema, text: string, config: 
 /** The documents of TRUSTED_DOCUMENTS, which clients may send (docs/adr/0047). */
 @Injectable()
 export class TrustedDocuments {
-  private readonly logger = new Logger('GraphQL');
-  private readonly byId: ReadonlyMap<string, string>;
   private readonly texts: ReadonlySet<string>;
-  /** Whether other documents are refused, instead of logged. Undefined: there are no trusted documents. */
-  private readonly isEnforced: boolean | undefined;
-  private readonly logged = new LRUCache<string, true>({ max: 1000 });
 
   constructor(@Inject(CONFIG) private readonly config: Config) {
-    this.byId = config.trustedDocuments?.documents ?? new Map<string, string>();
-    this.texts = new Set(this.byId.values());
-    this.isEnforced = config.trustedDocuments?.isEnforced;
+    this.texts = new Set(config.trustedDocuments?.values());
   }
 
   /**
@@ -106,10 +99,10 @@ export class TrustedDocuments {
    */
   resolve(parameters: RequestParameters): RequestParameters {
     const { query, reference } = parameters;
-    const trusted = reference === null ? undefined : this.byId.get(reference.id);
+    const trusted = reference === null ? undefined : this.config.trustedDocuments?.get(reference.id);
     if (trusted !== undefined && (query === '' || query === trusted))
       return { ...parameters, query: trusted, reference: null };
-    if (this.isEnforced === true && !this.texts.has(query)) {
+    if (this.config.trustedDocuments !== null && !this.texts.has(query)) {
       const message = 'This service executes only the documents that its operators have approved';
       throw new ServiceError('DOCUMENT_NOT_TRUSTED', message);
     }
@@ -122,15 +115,9 @@ export class TrustedDocuments {
     return parameters;
   }
 
-  note(sha256: string, text: string): void {
-    if (this.isEnforced !== false || this.texts.has(text) || this.logged.has(sha256)) return;
-    this.logged.set(sha256, true);
-    this.logger.warn(`A document is not in TRUSTED_DOCUMENTS: SHA-256 ${sha256}`);
-  }
-
   /** @throws ConfigError with all errors of all documents */
   check(schema: GraphQLSchema): void {
-    const problems = [...this.byId].flatMap(([id, text]) =>
+    const problems = [...(this.config.trustedDocuments ?? [])].flatMap(([id, text]) =>
       findDocumentErrors(schema, text, this.config).map(
         (error) => `TRUSTED_DOCUMENTS: «${id}» is not valid: ${error}`,
       ),

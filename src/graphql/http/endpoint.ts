@@ -1,38 +1,30 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import { LRUCache } from 'lru-cache';
-import { ServiceError } from '../../common/errors.js';
-import { parseUrl } from '../../common/url.js';
-import { responseType } from '../errors/error-response.js';
-import { readMaxStaleness, headersOfRead } from '../../database/revisions.js';
-import type { FastifyRequest, FastifyInstance, FastifyReply } from 'fastify';
-import {
-  type RequestParameters,
-  RequestContext,
-  GRAPHQL_PATH,
-  isEndpoint,
-  RequestState,
-} from './request-context.js';
-import { RejectionError } from '../../http/rejection.js';
-import { hash } from 'node:crypto';
-import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApolloServer, type GraphQLRequest, HeaderMap } from '@apollo/server';
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
 import { Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { AccessLog } from '../../access-log/access-log.js';
 import { OAuthGuard } from '../../auth/oauth.guard.js';
+import { ServiceError } from '../../common/errors.js';
 import { Database } from '../../database/database.js';
-import { matchesEtag } from '../../http/headers.js';
+import { headersOfRead, readMaxStaleness } from '../../database/revisions.js';
+import { RejectionError } from '../../http/rejection.js';
 import { bodyOf } from '../cache/response-cache.js';
+import { responseType } from '../errors/error-response.js';
 import { RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.js';
-import { LoadShedder } from './load-shedder.js';
 import { TrustedDocuments } from './documents.js';
+import {
+  GRAPHQL_PATH,
+  isEndpoint,
+  RequestContext,
+  type RequestParameters,
+  RequestState,
+} from './request-context.js';
 
 const MAX_HEADER_BYTES = 16_384;
 
-/** The media types of the responses to valid heads, cached because clients repeat the same head. */
-const correct = new LRUCache<string, string>({ max: 1000 });
-const MAX_CACHED_LENGTH = 500;
+/** RFC 9110 §8.3.1. Without a charset, JSON is UTF-8 (RFC 8259 §8.1), the only accepted charset. */
+const JSON_TYPE = /^application\/json\s*(;(?!\s*charset\s*=)[^;]*|;\s*charset="?utf-?8"?\s*)*$/i;
 
 /** Checks the head before the body is read. Throws as in the table of docs/http.md. */
 function readHead(request: FastifyRequest): void {
@@ -48,49 +40,19 @@ function readHead(request: FastifyRequest): void {
     throw new RejectionError(431, 'PAYLOAD_TOO_LARGE', message);
   }
   request.maxStaleness = readMaxStaleness(raw.headers);
-  const { host, accept, 'content-type': contentType, 'content-encoding': coding } = raw.headers;
-  const key = JSON.stringify([method, host, accept, contentType, coding]);
-  let type = correct.get(key);
-  if (type === undefined) {
-    type = checkFields(request);
-    if (key.length <= MAX_CACHED_LENGTH) correct.set(key, type);
-  }
-  request.responseType = type;
-}
-
-function checkFields({ method, raw }: FastifyRequest): string {
-  const { host } = raw.headers;
-  if (host === undefined || /[/?#@\\]/.test(host) || parseUrl(`http://${host}/`) === null)
-    throw new ServiceError('BAD_REQUEST', 'The Host header is missing or malformed');
-  if (method === 'POST') checkBodyFields(raw.headers);
-  const mediaType = responseType(raw);
-  if (mediaType !== undefined) return mediaType;
-  throw new ServiceError(
-    'NOT_ACCEPTABLE',
-    'The answer is application/json or application/graphql-response+json: Accept has to allow one',
-  );
-}
-
-function checkBodyFields(headers: IncomingHttpHeaders): void {
-  const reject = (message: string) => {
+  const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = raw.headers;
+  if (method === 'POST' && (!JSON_TYPE.test(type) || coding.toLowerCase() !== 'identity')) {
+    const message =
+      'The body must be JSON: Content-Type: application/json, in UTF-8, without Content-Encoding';
     throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', message);
-  };
-  if (!isJson(headers['content-type']))
-    reject('The body must be JSON: Content-Type: application/json, in UTF-8');
-  const coding = headers['content-encoding'] ?? 'identity';
-  if (coding.toLowerCase() !== 'identity') reject('The body must be sent without Content-Encoding');
-}
-
-/** RFC 9110 §8.3.1. Without a charset, JSON is UTF-8 (RFC 8259 §8.1), the only accepted charset. */
-function isJson(contentType: string | undefined): boolean {
-  const [type = '', ...parameters] = (contentType ?? '')
-    .toLowerCase()
-    .split(';')
-    .map((part) => part.trim());
-  return (
-    type === 'application/json' &&
-    parameters.every((parameter) => !/^charset\s*=/.test(parameter) || /^charset="?utf-?8"?$/.test(parameter))
-  );
+  }
+  const mediaType = responseType(raw);
+  if (mediaType === undefined) {
+    const message =
+      'The answer is application/json or application/graphql-response+json: Accept has to allow one';
+    throw new ServiceError('NOT_ACCEPTABLE', message);
+  }
+  request.responseType = mediaType;
 }
 
 type Members = Readonly<Record<string, unknown>>;
@@ -119,12 +81,20 @@ const PARAMETERS = z.object({
 
 /** The step that reads the body, or the query string of a GET. Throws ServiceError BAD_REQUEST. */
 export function readParameters({ method, bodyText, url }: FastifyRequest): RequestParameters {
-  if (method !== 'POST') return readSearch(url);
+  if (method === 'POST') return read(parseJson('The body', bodyText ?? ''));
+  const given = [...new URLSearchParams(/\?(.*)/s.exec(url)?.[1])];
+  const parameters = new Map<string, unknown>(given);
+  if (parameters.size < given.length) throw new ServiceError('BAD_REQUEST', 'A parameter is repeated');
+  for (const [name, text] of given)
+    if (name === 'variables' || name === 'extensions') parameters.set(name, parseJson(name, text));
+  return read(Object.fromEntries(parameters));
+}
+
+function parseJson(what: string, text: string): unknown {
   try {
-    return read(JSON.parse(bodyText ?? ''));
-  } catch (error) {
-    if (error instanceof ServiceError) throw error;
-    throw new ServiceError('BAD_REQUEST', 'The body is not valid JSON');
+    return text === '' ? null : JSON.parse(text);
+  } catch {
+    throw new ServiceError('BAD_REQUEST', `${what} is not valid JSON`);
   }
 }
 
@@ -158,29 +128,6 @@ function referenceIn({ query, extensions, documentId }: z.infer<typeof PARAMETER
   return id === null ? null : { id: id.replace(/^sha256:/, ''), member };
 }
 
-function readSearch(url: string): RequestParameters {
-  const given = new URLSearchParams(/\?(.*)/s.exec(url)?.[1]);
-  const parameters: Record<string, unknown> = {};
-  for (const name of Object.keys(PARAMETERS.shape)) {
-    const [text = null, ...others] = given.getAll(name);
-    if (others.length > 0) throw new ServiceError('BAD_REQUEST', `${name} is repeated`, { argument: name });
-    const isJson = name === 'variables' || name === 'extensions';
-    parameters[name] = isJson ? readJson(name, text) : text;
-  }
-  return read(parameters);
-}
-
-function readJson(name: string, text: string | null): unknown {
-  try {
-    return text === null || text === '' ? null : JSON.parse(text);
-  } catch {
-    throw new ServiceError('BAD_REQUEST', `${name} must be a JSON object`, { argument: name });
-  }
-}
-
-/** For caches of one client only, which ask before each use. A shared cache that ignores it must distinguish callers. */
-const REVALIDATED = { 'cache-control': 'private, no-cache', vary: 'Accept, Authorization, Origin' };
-
 /** Starts Apollo without a route of its own: the endpoint below has checked what Apollo's integration would check again. */
 export class EndpointDriver extends ApolloDriver {
   protected override async registerFastify(options: ApolloDriverConfig): Promise<void> {
@@ -193,7 +140,6 @@ export class EndpointDriver extends ApolloDriver {
 @Injectable()
 export class Endpoint {
   constructor(
-    private readonly shedder: LoadShedder,
     private readonly guard: OAuthGuard,
     private readonly limiter: RateLimiter,
     private readonly trusted: TrustedDocuments,
@@ -207,13 +153,9 @@ export class Endpoint {
       if (!fastify.hasRequestDecorator(name)) fastify.decorateRequest(name, value as null);
     }
     // A hook of all routes, because the route is only for some methods.
-    fastify.addHook('onRequest', (request, _reply, done) => {
-      if (!isEndpoint(request)) done();
-      else
-        this.admit(request).then(() => {
-          done();
-        }, done);
-    });
+    fastify.addHook('onRequest', (request) =>
+      isEndpoint(request) ? this.admit(request) : Promise.resolve(),
+    );
     fastify.route({
       url: GRAPHQL_PATH,
       method: ['GET', 'POST'],
@@ -221,25 +163,28 @@ export class Endpoint {
         const contextValue = new RequestContext(request, this.database, bypass);
         const { body, http } = await apollo.executeOperation(this.read(request), { contextValue });
         if (body.kind !== 'single') throw new Error('An operation has one result');
-        void reply.header('content-type', request.responseType ?? '');
+        const { principal, personalData, mirrorRead, rateLimits, raw } = request;
+        void reply.code(http.status ?? 200).header('content-type', request.responseType ?? '');
         for (const [name, value] of http.headers) void reply.header(name, value);
-        return this.finish(request, reply.code(http.status ?? 200), bodyOf(body.singleResult));
+        void reply.headers(rateLimitHeaders(rateLimits ?? []));
+        if (mirrorRead !== null) void reply.headers(headersOfRead(mirrorRead));
+        // A response without a body discloses no personal data.
+        if (personalData !== null && principal !== null && raw.method !== 'HEAD')
+          this.accessLog.note(principal, personalData);
+        return bodyOf(body.singleResult);
       },
     });
   }
 
   private async admit(request: FastifyRequest): Promise<void> {
     request.rateLimits = [];
-    this.shedder.admit();
     try {
       readHead(request);
       request.principal = await this.guard.authenticate(request.raw, request.ip);
-    } catch (error) {
+    } finally {
       // Rejected requests count against their address.
       await this.limiter.countRequest(request);
-      throw error;
     }
-    await this.limiter.countRequest(request);
   }
 
   /** Apollo gets the parameters that were checked here, in one form: it knows no HEAD, and no `documentId`. */
@@ -262,31 +207,4 @@ export class Endpoint {
       },
     };
   }
-
-  private finish(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    body: string | Buffer,
-  ): FastifyReply | Readable | string | Buffer {
-    const { principal, personalData, mirrorRead, raw } = request;
-    void reply.headers(rateLimitHeaders(request.rateLimits ?? []) ?? {});
-    if (mirrorRead !== null) void reply.headers(headersOfRead(mirrorRead));
-    if (isUnchanged(request, reply, body)) {
-      void reply.code(304).removeHeader('content-type');
-      // Without a body, there is no length either (RFC 9110 §8.6). For HEAD, Fastify announces one unless it is a stream.
-      return raw.method === 'HEAD' ? Readable.from([]) : reply.send();
-    }
-    // A response without a body discloses no personal data.
-    if (personalData !== null && principal !== null && raw.method !== 'HEAD')
-      this.accessLog.note(principal, personalData);
-    return body;
-  }
-}
-
-/** Gives a response to GET its entity tag. Returns whether the client has the response (RFC 9110 §13.1.2, docs/adr/0017). */
-function isUnchanged(request: FastifyRequest, reply: FastifyReply, body: string | Buffer): boolean {
-  if (!request.isRevalidated || request.raw.method === 'POST' || reply.statusCode !== 200) return false;
-  const tag = `"${hash('sha256', `${request.responseType}\n${String(body)}`, 'base64url').slice(0, 22)}"`;
-  void reply.headers({ ...REVALIDATED, etag: `W/${tag}` });
-  return matchesEtag(request.headers['if-none-match'], tag);
 }

@@ -84,8 +84,6 @@ export class RequestState {
   /** The state from which the response was read; null if it contains nothing of the mirror. */
   mirrorRead: MirrorRead | null = null;
   personalData: PersonalDataAccess | null = null;
-  /** Whether clients may keep the response, and ask whether it has changed. */
-  isRevalidated = false;
 }
 
 declare module 'fastify' {

@@ -61,8 +61,8 @@ export class RateLimiter {
 }
 
 /** Returns the header fields of draft-ietf-httpapi-ratelimit-headers. */
-export function rateLimitHeaders(rateLimits: readonly RateLimitState[]): Record<string, string> | null {
-  if (rateLimits.length === 0) return null;
+export function rateLimitHeaders(rateLimits: readonly RateLimitState[]): Record<string, string> {
+  if (rateLimits.length === 0) return {};
   const policies = rateLimits.map(({ limit }) => `"${limit.name}";q=${limit.amount};w=${limit.window}`);
   const states = rateLimits.map(
     ({ limit, remaining, reset, cost }) =>

@@ -199,8 +199,8 @@ function exactFilters(name: string, description: string): DerivedField[] {
 }
 
 /**
- * Declares that an interface of the type has every field that all types of the interface have, with the same type and
- * arguments. (Nest drops the extensions of interfaces.)
+ * Declares that an interface of the type has every field that all types of the interface have, with the same type.
+ * (Nest drops the extensions of interfaces.)
  */
 export function ShareFields({ name }: { readonly name: string }): ClassDecorator {
   return Extensions({ sharedFields: name });
@@ -209,14 +209,9 @@ export function ShareFields({ name }: { readonly name: string }): ClassDecorator
 function fieldsSharedBy(types: readonly GraphQLObjectType[]): GraphQLFieldConfigMap<unknown, unknown> {
   const [first = {}, ...others] = types.map((type) => type.toConfig().fields);
   const shared = Object.entries(first).filter(([name, field]) =>
-    others.every((other) => signatureOf(other[name]) === signatureOf(field)),
+    others.every((other) => String(other[name]?.type) === String(field.type)),
   );
   return Object.fromEntries(shared.map(([name, { resolve, ...field }]) => [name, field]));
-}
-
-function signatureOf(field: GraphQLFieldConfig<unknown, unknown> | undefined): string {
-  const given = Object.entries(field?.args ?? {}).map(([name, { type }]) => `${name}: ${String(type)}`);
-  return `(${given.join()}): ${String(field?.type)}`;
 }
 
 /** Resolves references of custom fields. The token by which src/field-references provides it. */

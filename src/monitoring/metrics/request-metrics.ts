@@ -4,7 +4,6 @@ import { Counter, Histogram } from 'prom-client';
 import { ChangeFeed } from '../../changes/change-feed.js';
 import { ERROR_CODES } from '../../common/errors.js';
 import { errorCounts } from '../../graphql/errors/error-response.js';
-import { LoadShedder } from '../../graphql/http/load-shedder.js';
 import { RateLimiter } from '../../graphql/rate-limit/rate-limiter.js';
 import { FailedLogins } from '../../limits/limits.js';
 import { metric, type MetricGroup } from './registry.js';
@@ -56,7 +55,6 @@ export class RequestMetrics implements MetricGroup {
       [{ limit: 'requests' }, this.limiter.rejections.requests],
       [{ limit: 'points' }, this.limiter.rejections.points],
       [{ limit: 'failed_logins' }, this.failedLogins.rejections],
-      [{ limit: 'load' }, this.shedder.rejected],
       [{ limit: 'streams' }, this.streams.rejected],
     ]),
   ];
@@ -64,7 +62,6 @@ export class RequestMetrics implements MetricGroup {
   constructor(
     private readonly limiter: RateLimiter,
     private readonly failedLogins: FailedLogins,
-    private readonly shedder: LoadShedder,
     private readonly streams: ChangeFeed,
   ) {}
 

@@ -1,0 +1,275 @@
+import {
+  HeaderMap,
+  type ApolloServerPlugin,
+  type GraphQLRequestContextDidResolveOperation,
+  type GraphQLRequestListener,
+  type GraphQLResponse,
+} from '@apollo/server';
+import { Plugin } from '@nestjs/apollo';
+import { Inject } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import {
+  type DocumentNode,
+  type FieldNode,
+  type FormattedExecutionResult,
+  GraphQLError,
+  type GraphQLFormattedError,
+  getVariableValues,
+  Kind,
+  type OperationDefinitionNode,
+  OperationTypeNode,
+} from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { nameOfScopes } from '../../auth/access.js';
+import { BadUserInputError, ServiceError } from '../../common/errors.js';
+import type { Config } from '../../config/config.js';
+import { CONFIG } from '../../config/config.module.js';
+import { completeChallenge } from '../../http/challenges.js';
+import { RejectionError, toRejection } from '../../http/rejection.js';
+import {
+  evaluatePolicy,
+  type OperationRequest,
+  type PolicyDecision,
+  type Variables,
+} from '../analysis/operation-policy.js';
+import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
+import { type CachedResponse, nameOf, periodOfUrls, ResponseCache } from '../cache/response-cache.js';
+import { countError, formatError, unavailabilityOf } from '../errors/error-response.js';
+import {
+  type OperationLabel,
+  type RequestContext,
+  type Withheld,
+  GRAPHQL_PATH,
+  type ValidatedOperation,
+} from '../http/request-context.js';
+import { RateLimiter } from '../rate-limit/rate-limiter.js';
+import { Compiler, Executor } from './operations.js';
+
+/** The size of all cached decisions: ten for each, and one for each place of personal data. */
+const DECISIONS_SIZE = 50_000;
+/** Maximum characters of the key of a cached decision. Lists make it as long as a request. */
+const LONGEST_KEY = 1000;
+/** Longer operation names are not reported, because clients choose them. */
+const LONGEST_LABEL = 40;
+
+type Resolved = GraphQLRequestContextDidResolveOperation<RequestContext>;
+
+/**
+ * The plugin of operations. It decides about one as a whole before anything is read (variables, limits, scopes, cost), and answers it
+ * from the cache or by executing it.
+ */
+@Plugin()
+export class Operations implements ApolloServerPlugin<RequestContext> {
+  private readonly decisions = new LRUCache<string, PolicyDecision>({
+    maxSize: DECISIONS_SIZE,
+    sizeCalculation: ({ personalData }) => 10 + (personalData?.length ?? 0),
+  });
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly compiler: Compiler,
+    private readonly executor: Executor,
+    private readonly limiter: RateLimiter,
+    private readonly cache: ResponseCache,
+  ) {}
+
+  private readonly listener = Promise.resolve<GraphQLRequestListener<RequestContext>>({
+    didResolveOperation: (resolved) => this.applyPolicy(resolved),
+    responseForOperation: async ({ contextValue }) => {
+      const { cached, validated, id } = contextValue.request;
+      try {
+        if (cached !== null) return answer(await this.reuse(cached, contextValue.request));
+        if (validated === null) throw new Error('The policy of the operation was not applied');
+        return answer(await this.execute(validated, contextValue));
+      } catch (error) {
+        const { status, headers } = toRejection(error);
+        const failure = new GraphQLError('', { originalError: error as Error });
+        return answer({ errors: [formatError(failure, id)] }, status, headers);
+      }
+    },
+    willSendResponse: ({ response, errors, contextValue }) => {
+      this.finish(response, contextValue.request, errors);
+      return Promise.resolve();
+    },
+  });
+
+  requestDidStart(): Promise<GraphQLRequestListener<RequestContext>> {
+    return this.listener;
+  }
+
+  private async applyPolicy(resolved: Resolved): Promise<void> {
+    const { contextValue: context, schema, document, operation, request: sent } = resolved;
+    const { request } = context;
+    if (operation === undefined) {
+      const message = 'The operation to run is not clear: name one of the document in operationName';
+      throw new ServiceError('OPERATION_RESOLUTION_FAILURE', message, { argument: 'operationName' });
+    }
+    if (operation.operation !== OperationTypeNode.QUERY && request.method !== 'POST') {
+      const message = `A ${operation.operation} is sent by POST`;
+      throw new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'POST' });
+    }
+    const parsed = { schema, document, definition: operation, variables: sent.variables ?? {} };
+    context.begin(parsed);
+    request.operation = labelOf(operation);
+    request.cached = this.cache.find(request);
+    const variables = coerceVariables(parsed, this.config);
+    const decision = this.decide(resolved, context, variables);
+    const { cost, dryRunFields, isCompilable, readsMirror } = decision;
+    const isDryRun = dryRunFields !== null;
+    if (!isDryRun && readsMirror) await this.cache.revisions.refuseStale(request.maxStaleness);
+    await this.limiter.charge(request, cost, isDryRun);
+    // Without a token, nothing is registered: it would displace the documents of others.
+    if (context.principal === null) resolved.metrics.persistedQueryRegister = false;
+    if (request.cached !== null) return;
+    request.validated = {
+      ...decision,
+      document: isDryRun ? withOnly(dryRunFields, parsed) : parsed.document,
+      variables,
+      compiled: isCompilable ? this.compiler.find(parsed) : null,
+    };
+  }
+
+  /** Variables of the same shape lead to the same decision: it depends on the length of a text, and not on its characters. */
+  private decide(
+    { queryHash, operationName }: Resolved,
+    { parsed, principal }: RequestContext,
+    variables: Variables,
+  ): PolicyDecision {
+    const scopes = principal === null ? '-' : nameOfScopes(principal);
+    const shape = JSON.stringify(variables, (_, value: unknown) =>
+      typeof value === 'string' ? value.length : value,
+    );
+    const key = `${queryHash} ${operationName}\n${scopes}\n${shape}`;
+    const known = this.decisions.get(key);
+    if (known !== undefined) return known;
+    const decision = evaluatePolicy(parsed, variables, principal, this.config);
+    if (key.length <= LONGEST_KEY) this.decisions.set(key, decision);
+    return decision;
+  }
+
+  private async reuse(
+    { revision, personalData, data }: CachedResponse,
+    request: FastifyRequest,
+  ): Promise<FormattedExecutionResult> {
+    if (revision !== null) request.mirrorRead = await this.cache.revisions.describe(revision);
+    request.personalData = personalData;
+    return { data };
+  }
+
+  private async execute(
+    validated: ValidatedOperation,
+    context: RequestContext,
+  ): Promise<FormattedExecutionResult> {
+    const { request } = context;
+    const { cacheDependencies } = validated;
+    const period = periodOfUrls(new Date());
+    const before = this.cache.revisions.asOf;
+    const { data = null, errors = [] } = await this.executor.execute(validated, context);
+    const [revision = null, ...others] = context.revisions;
+    if (revision !== null) request.mirrorRead = await this.cache.revisions.describe(revision, before);
+    if (validated.personalData !== null)
+      request.personalData = personalDataAccessOf(validated.personalData, data);
+    const formatted = formatAll(errors, data === null ? [] : [...context.withheld.values()], request.id);
+    // Errors are first (GraphQL October 2021, §7.1).
+    if (formatted.length > 0) return { errors: formatted, data };
+    if (data === null || others.length > 0 || cacheDependencies === null) return { data };
+    if (revision !== null || !cacheDependencies.has('mirror')) {
+      const name = nameOf(request, context.isPersonal || cacheDependencies.has('subject'), period);
+      this.cache.store(name, { data, personalData: request.personalData, revision });
+    }
+    return { data };
+  }
+
+  /** The head of the response: status and headers of its errors. Those that Apollo has found are formatted here. */
+  private finish(
+    { http, body }: GraphQLResponse,
+    request: FastifyRequest,
+    found: readonly GraphQLError[] | undefined,
+  ): void {
+    http.headers.set('cache-control', 'no-store');
+    if (body.kind !== 'single') return;
+    const { singleResult } = body;
+    if (found !== undefined) singleResult.errors = found.map((error) => formatError(error, request.id));
+    if (singleResult.errors !== undefined) this.finishRefusal(http, request, singleResult.errors, found?.[0]);
+  }
+
+  private finishRefusal(
+    http: GraphQLResponse['http'],
+    { parameters }: FastifyRequest,
+    errors: readonly GraphQLFormattedError[],
+    found: GraphQLError | undefined,
+  ): void {
+    // A request by `documentId` is answered as the draft of GraphQL over HTTP says, and not as by Apollo Server.
+    const isNamed = parameters?.reference?.member === 'documentId';
+    if (isNamed && errors[0]?.extensions?.['code'] === 'PERSISTED_QUERY_NOT_FOUND') http.status = 400;
+    // Apollo has no status of its own for what plugins throw.
+    const thrown = http.status === 500 ? found?.originalError : undefined;
+    const rejection = thrown === undefined ? unavailabilityOf(errors) : toRejection(thrown);
+    if (rejection !== null) http.status = rejection.status;
+    for (const [name, value] of Object.entries(rejection?.headers ?? {})) http.headers.set(name, value);
+    const challenge = http.headers.get('www-authenticate');
+    if (challenge === undefined) return;
+    const completed = completeChallenge({ 'www-authenticate': challenge }, this.config.baseUrl, GRAPHQL_PATH);
+    http.headers.set('www-authenticate', completed['www-authenticate'] ?? challenge);
+  }
+}
+
+function answer(
+  singleResult: FormattedExecutionResult,
+  status?: number,
+  headers: Readonly<Record<string, string>> = {},
+): GraphQLResponse {
+  const head = new HeaderMap(Object.entries(headers));
+  return { http: { status, headers: head }, body: { kind: 'single', singleResult } };
+}
+
+/** The errors for the client. Of those of a withheld selection, the first has all details, and the others only the code. */
+function formatAll(errors: readonly GraphQLError[], withheld: readonly Withheld[], requestId: string) {
+  const format = (error: GraphQLError) => formatError(error, requestId);
+  const ofSelections = withheld.flatMap(({ error, paths: [, ...others] }) => {
+    const first = format(error);
+    const repeated = others.map((path) => {
+      countError('INSUFFICIENT_SCOPE');
+      return { ...first, path, extensions: { code: 'INSUFFICIENT_SCOPE' } };
+    });
+    return [first, ...repeated];
+  });
+  return [...errors.map(format), ...ofSelections];
+}
+
+function labelOf({ operation, name, selectionSet }: OperationDefinitionNode): OperationLabel {
+  const roots = new Set<string>();
+  for (const each of selectionSet.selections) {
+    const root = each.kind === Kind.FIELD ? each.name.value : 'several';
+    if (!root.startsWith('__')) roots.add(root);
+  }
+  const [field = 'schema', ...others] = roots;
+  return {
+    type: operation,
+    name: name === undefined || name.value.length > LONGEST_LABEL ? null : name.value,
+    field: others.length > 0 ? 'several' : field,
+  };
+}
+
+function coerceVariables(
+  { schema, definition, variables }: OperationRequest,
+  { disclosure }: Config,
+): Variables {
+  const options = { maxErrors: 5, hideSuggestions: !disclosure.introspection };
+  const declared = definition.variableDefinitions ?? [];
+  const { coerced, errors } = getVariableValues(schema, declared, variables, options);
+  if (coerced !== undefined) return coerced;
+  const [first] = errors;
+  const [node] = first?.nodes ?? [];
+  const name = node?.kind === Kind.VARIABLE_DEFINITION ? node.variable.name.value : 'variables';
+  throw new BadUserInputError(first?.message ?? 'The variables do not fit the operation', name);
+}
+
+function withOnly(
+  selections: readonly FieldNode[],
+  { document, definition }: OperationRequest,
+): DocumentNode {
+  const reduced = { ...definition, selectionSet: { kind: Kind.SELECTION_SET, selections } as const };
+  const definitions = document.definitions.map((node) => (node === definition ? reduced : node));
+  return { ...document, definitions };
+}
