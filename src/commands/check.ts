@@ -248,15 +248,15 @@ async function checkAccounts(dataSource: DirectoryDataSource): Promise<Finding> 
   return warning('service accounts', text);
 }
 
-/** Reports the receivers of changes that fail or are disabled. */
+/** Reports the receivers of changes that fail. */
 async function checkWebhooks(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
   return (await readWebhooks(config, dataSource)).map(({ id, state, failure, failedSeconds }) => {
     const what = `webhook ${id}`;
-    const reason = failure ?? '';
-    if (state === 'failing') return warning(what, `it has failed for ${failedSeconds} seconds: ${reason}`);
-    if (state !== 'disabled') return ok(what, state);
-    const more = reason === POSITION_LOST ? ' --from-now, and then let it read everything' : '';
-    return problem(what, `disabled: ${reason}. To enable it: ${PROGRAM} webhook enable ${id}${more}`);
+    if (state !== 'failing') return ok(what, state);
+    if (failure !== POSITION_LOST)
+      return warning(what, `it has failed for ${failedSeconds} seconds: ${failure ?? ''}`);
+    const cure = `${PROGRAM} webhook enable ${id} --from-now, and then let it read everything`;
+    return problem(what, `${failure}: ${cure}`);
   });
 }
 

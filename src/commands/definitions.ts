@@ -175,7 +175,7 @@ function addKeysAndLogs(program: Command): void {
   addCommand(webhooks, 'list', 'list the receivers of the settings, and how far they are').action(
     lazy(async () => (await import('./webhooks.js')).listWebhooks),
   );
-  addCommand(webhooks, 'enable <id>', 'send changes to a receiver that was disabled, from where it stopped')
+  addCommand(webhooks, 'enable <id>', 'try a receiver that fails at once, from where it stopped')
     .option('--from-now', 'leave out what happened until now: the receiver reads everything afterwards')
     .action(lazy(async () => (await import('./webhooks.js')).enableReceiver));
 }

@@ -143,8 +143,7 @@ export const SETTINGS = {
   DIRECTORY_SYNC_SECONDS: wholeNumber(1, 86_400).default(30),
   DIRECTORY_SCAN_SECONDS: wholeNumber(1, 86_400).optional(),
   DIRECTORY_GUARD_PERCENT: wholeNumber(0, 100).default(5),
-  // A failed delivery to a webhook is repeated for three days.
-  DIRECTORY_CHANGES_DAYS: wholeNumber(4, 3650).default(30),
+  DIRECTORY_CHANGES_DAYS: wholeNumber(1, 3650).default(30),
 
   AUTH_URL: httpUrl.optional(),
   AUTH_PROVIDER: text.toLowerCase().pipe(oneOf(PROVIDER_NAMES)).default('generic'),

@@ -193,12 +193,6 @@ export class MirrorMetrics implements MetricGroup {
 export class WebhookMetrics implements MetricGroup {
   readonly metrics = [
     metric(
-      'directory_webhook_enabled',
-      'Whether changes are sent to the receiver: 0 after three days of failures',
-      () => this.ofEach(({ disabledAt }) => (disabledAt === null ? 1 : 0)),
-      'max',
-    ),
-    metric(
       'directory_webhook_failing_seconds',
       'Seconds for which the receiver has not accepted a change',
       () => this.ofEach(({ failedSeconds }) => failedSeconds),
