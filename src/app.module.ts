@@ -91,10 +91,8 @@ export async function createApp(config: Config, opensLater = false): Promise<Nes
   const module = AppModule.forRoot(config, opensLater);
   const options = { logger: NestLog.of(config), abortOnError: false };
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, options);
-  // The first steps of all requests. OpenTelemetry takes a quarter of a second to load.
+  // The first step of all requests.
   app.get(RequestWatch).register(adapter.getInstance());
-  if (config.monitoring.traces !== null)
-    (await import('./monitoring/tracing.js')).startTracing(config, adapter.getInstance());
   app.useGlobalFilters(new RethrowFilter());
   return app;
 }

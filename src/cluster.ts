@@ -11,7 +11,7 @@ import { beginLog, describeStart, logShutdown } from './serve.js';
 
 /** Milliseconds between a process that did not start and the next one in its place. */
 const PAUSE_MS = 1000;
-/** Milliseconds that a process may take to end: for requests, for the database, and for an exporter of traces that nothing answers. */
+/** Milliseconds that a process may take to end: for requests, and for the database. */
 const LONGEST_END_MS = 25_000;
 
 /** The first of several processes (docs/adr/0044). It starts those that serve requests, and replaces each that ends. */
