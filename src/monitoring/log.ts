@@ -31,16 +31,19 @@ let shared: LogStream | null = null;
 
 /** The stream of the process. A line that cannot be written stops neither the process nor requests. */
 function standardOutput(): LogStream {
-  shared ??= pino
-    .destination({
-      sync: false,
-      minLength: WRITTEN_TOGETHER - 1,
-      maxWrite: WRITTEN_TOGETHER,
-      maxLength: MOST_WAITING,
-      periodicFlush: LONGEST_WAIT_MS,
-    })
-    .on('error', () => undefined);
-  return shared;
+  if (shared !== null) return shared;
+  const output = pino.destination({
+    sync: false,
+    minLength: WRITTEN_TOGETHER - 1,
+    maxWrite: WRITTEN_TOGETHER,
+    maxLength: MOST_WAITING,
+    periodicFlush: LONGEST_WAIT_MS,
+  });
+  output.on('error', () => {
+    // At the end of the process, it would wait for space on a full disk.
+    output.flushSync = () => undefined;
+  });
+  return (shared = output);
 }
 
 /** @param stream default: standard output */
