@@ -118,7 +118,6 @@ export const SETTINGS = {
   LOG_FORMAT: oneOf(['json', 'text']).optional(),
   LOG_REQUESTS: trueOrFalse.default(true),
   METRICS_PORT: wholeNumber(1, 65_535).optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   OTEL_SERVICE_NAME: text.default('directory-service'),
 
   DATABASE_URL: databaseUrl.default(`embedded:${DEFAULT_DATABASE}`),

@@ -132,12 +132,6 @@ export class MirrorMetrics implements MetricGroup {
       'max',
     ),
     metric(
-      'directory_mirror_last_run_seconds',
-      'Duration of the last run that applied a revision, in seconds',
-      () => this.synchronizer.lastRevisionSeconds,
-      'max',
-    ),
-    metric(
       'directory_leader',
       'Whether this process leads the synchronization: 1 in one process, 0 in the others',
       () => this.following.isLeading,
