@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { type Config, ConfigError } from './config/config.js';
-import { countForCluster } from './limits/limits.js';
 import { shareMetrics } from './monitoring/metrics/cluster.js';
 import { EXIT_FAILED, isInTerminal, type Notice, readUsableConfig } from './process.js';
 import { beginLog, describeStart, logShutdown } from './serve.js';
@@ -30,7 +29,6 @@ export class Cluster {
     const exec = fileURLToPath(new URL('./main.js', import.meta.url));
     const args = process.argv.filter((each) => each === '--json');
     cluster.setupPrimary({ exec, args, serialization: 'advanced' });
-    countForCluster();
     if (this.config.monitoring.metrics !== null) shareMetrics();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void this.end(signal));
     process.on('SIGHUP', () => {
