@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import type { Config } from './config/config.js';
 import { unloadEnvironmentFile } from './config/environment-file.js';
-import { countForCluster } from './limits/limits.js';
 import { shareMetrics } from './monitoring/metrics/cluster.js';
 import { EXIT_FAILED, type Notice } from './process.js';
 import { beginLog, describeStart, logShutdown } from './serve.js';
@@ -32,8 +31,9 @@ export class Cluster {
     // Each process reads the file itself, also a later one.
     unloadEnvironmentFile();
     const exec = fileURLToPath(new URL('./main.js', import.meta.url));
-    cluster.setupPrimary({ exec, args: process.argv.filter((each) => each === '--json') });
-    countForCluster();
+    const args = process.argv.filter((each) => each === '--json');
+    // Metrics can be NaN, which JSON does not have.
+    cluster.setupPrimary({ exec, args, serialization: 'advanced' });
     if (this.config.monitoring.metrics !== null) shareMetrics();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void this.end(signal));
     process.on('SIGHUP', () => {

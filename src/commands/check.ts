@@ -12,7 +12,7 @@ import { PROGRAM } from '../config/paths.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../process.js';
-import { SharedCounts } from '../limits/shared-counts.js';
+import { Limits } from '../limits/limits.js';
 import { checkDirectory, checkFile } from '../mirror/check/check-directory.js';
 import {
   AWAITS_RULES,
@@ -260,9 +260,12 @@ async function checkWebhooks(config: Config, dataSource: DirectoryDataSource): P
   });
 }
 
-async function checkRedis({ redis }: Config): Promise<Finding[]> {
+async function checkRedis(config: Config): Promise<Finding[]> {
+  const { redis } = config;
   if (redis === null) return [];
-  const failure = await new SharedCounts(redis).examine();
+  const limits = new Limits(config);
+  const failure = await limits.connect(redis);
+  limits.onApplicationShutdown();
   if (failure === null) return [ok('Redis', `keys begin with ${redis.prefix}:`)];
   return [warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`)];
 }

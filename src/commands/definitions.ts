@@ -120,7 +120,6 @@ function addServiceAccounts(program: Command): void {
     'Create an account that may list users, for 90 days',
   ]).requiredOption('--id <id>', '2 to 64 lower-case letters, digits and hyphens');
   addAboutOptions(create, true)
-    .option('--reuse', 'take the id of a revoked account: the access log shows both as one')
     .option(...CREATES)
     .action(lazy(async () => (await import('./service-accounts.js')).createAccount));
   addAboutOptions(addCommand(accounts, 'update <id>', 'change an account; its token stays valid'), false)

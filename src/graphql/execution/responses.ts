@@ -5,29 +5,19 @@ import {
   type GraphQLResponse,
 } from '@apollo/server';
 import { Plugin } from '@nestjs/apollo';
-import { Inject } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { type FormattedExecutionResult, type GraphQLError, type GraphQLFormattedError } from 'graphql';
-import type { Config } from '../../config/config.js';
-import { CONFIG } from '../../config/config.module.js';
-import { completeChallenge } from '../../http/challenges.js';
 import { toRejection } from '../../http/rejection.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import { type CachedResponse, nameOf, periodOfUrls, ResponseCache } from '../cache/response-cache.js';
 import { countError, formatError, toGraphQLError, unavailabilityOf } from '../errors/error-response.js';
-import {
-  type RequestContext,
-  type Withheld,
-  GRAPHQL_PATH,
-  type ValidatedOperation,
-} from '../http/request-context.js';
+import type { RequestContext, ValidatedOperation, Withheld } from '../http/request-context.js';
 import { Executor } from './operations.js';
 
 /** The plugin that answers operations: from the cache, or by executing them. */
 @Plugin()
 export class Responses implements ApolloServerPlugin<RequestContext> {
   constructor(
-    @Inject(CONFIG) private readonly config: Pick<Config, 'baseUrl'>,
     private readonly executor: Executor,
     private readonly cache: ResponseCache,
   ) {}
@@ -117,10 +107,6 @@ export class Responses implements ApolloServerPlugin<RequestContext> {
     const rejection = isForeign ? toRejection(refusal) : unavailabilityOf(errors);
     if (rejection !== null) http.status = rejection.status;
     for (const [name, value] of Object.entries(rejection?.headers ?? {})) http.headers.set(name, value);
-    const challenge = http.headers.get('www-authenticate');
-    if (challenge === undefined) return;
-    const completed = completeChallenge({ 'www-authenticate': challenge }, this.config.baseUrl, GRAPHQL_PATH);
-    http.headers.set('www-authenticate', completed['www-authenticate'] ?? challenge);
   }
 }
 
