@@ -1,4 +1,4 @@
-import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AccessLogModule } from './access-log/access-log.module.js';
@@ -16,6 +16,7 @@ import { GroupsModule } from './groups/groups.module.js';
 import { HealthModule } from './health/health.module.js';
 import { GracefulShutdown, HttpAdapter } from './http/http-adapter.js';
 import { RethrowFilter } from './http/rejection.js';
+import { IdentityProviderModule } from './identity-provider/identity-provider.js';
 import { LimitsModule } from './limits/limits.js';
 import { PICTURE_REJECTIONS } from './media/media.controller.js';
 import { MediaModule } from './media/media.module.js';
@@ -29,6 +30,7 @@ import { PreviewsModule } from './previews/previews.module.js';
 import { SearchModule } from './search/search.module.js';
 import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';
 import { UsersModule } from './users/users.module.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** The modules of the application. */
 @Module({})
@@ -54,29 +56,16 @@ export class AppModule {
         SearchModule,
         ChangesModule,
         MirrorModule,
-        ...(config.webhooks.length > 0
-          ? [load(async () => (await import('./webhooks/webhooks.module.js')).WebhooksModule)]
-          : []),
+        ...(config.webhooks.length > 0 ? [WebhooksModule] : []),
         PreviewsModule,
         HealthModule,
         ExplorerModule.forRoot(config),
         MonitoringModule.forRoot(config),
-        ...(config.auth.issuer === null
-          ? [
-              load(
-                async () => (await import('./identity-provider/identity-provider.js')).IdentityProviderModule,
-              ),
-            ]
-          : []),
+        ...(config.auth.issuer === null ? [IdentityProviderModule] : []),
       ],
       providers: [GracefulShutdown],
     };
   }
-}
-
-/** A module that is loaded only where it serves: the library of the embedded provider takes 8 MB and a tenth of the start. */
-async function load(module: () => Promise<Type>): Promise<DynamicModule> {
-  return { module: await module() };
 }
 
 /** How rejections are written below the paths that have a form of their own. */
@@ -91,10 +80,8 @@ export async function createApp(config: Config, opensLater = false): Promise<Nes
   const module = AppModule.forRoot(config, opensLater);
   const options = { logger: NestLog.of(config), abortOnError: false };
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, options);
-  // The first steps of all requests. OpenTelemetry takes a quarter of a second to load.
+  // The first step of all requests.
   app.get(RequestWatch).register(adapter.getInstance());
-  if (config.monitoring.traces !== null)
-    (await import('./monitoring/tracing.js')).startTracing(config, adapter.getInstance());
   app.useGlobalFilters(new RethrowFilter());
   return app;
 }

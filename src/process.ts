@@ -90,13 +90,8 @@ export function readUsableConfig(): Config {
   );
 }
 
-/** Whether SIGHUP means that the terminal was closed, and nothing reads the output any more. */
-export function isInTerminal(): boolean {
-  return process.stdout.isTTY || process.stderr.isTTY;
-}
-
-/** A message of a process of a cluster to the first one: it needs its configuration, serves, or all have to start again. */
-export type Notice = 'starts' | 'serves' | 'reload';
+/** A message of a process of a cluster to the first one: it serves, or all have to start again. */
+export type Notice = 'serves' | 'reload';
 
 export function notify(notice: Notice): void {
   // Without the first process, this one is about to end.

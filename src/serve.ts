@@ -9,7 +9,7 @@ import { Incident } from './common/incident.js';
 import { ServiceUnavailableError } from './common/errors.js';
 import { printable } from './common/printable.js';
 import { readBuild } from './config/build.js';
-import { type Config, ConfigError, configFor, configOfWorker } from './config/config.js';
+import { type Config, configFor, configOfWorker } from './config/config.js';
 import { describeChangedSettings } from './config/environment-file.js';
 import type { PresetName } from './config/model/presets/presets.js';
 import { PROGRAM } from './config/paths.js';
@@ -21,7 +21,7 @@ import type { HttpAdapter } from './http/http-adapter.js';
 import { MirrorFollowing } from './mirror/following.js';
 import { MirrorState } from './mirror/status/mirror-state.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
-import { isInTerminal, notify } from './process.js';
+import { notify } from './process.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { recognize } from './sources/ldap/ldap-servers.js';
 import { kindOfMirror } from './sources/directory.js';
@@ -101,7 +101,7 @@ async function begin(
     const token = config.auth.issuer === null ? await whileAway(() => account.ensure(), ending) : null;
     logger.log(describeStart(config, token, isTextLog(config)));
   }
-  return untilOther(config, following);
+  return untilOther(following);
 }
 
 /** Opens the database, and waits for it. Returns the kind of the server from which the mirror was written if it is another one. */
@@ -139,18 +139,11 @@ function isAway(error: unknown): boolean {
 }
 
 /** Resolves when the service has to start again in this process, with the preset of another kind of server. */
-async function untilOther(config: Config, following: MirrorFollowing): Promise<PresetName> {
+async function untilOther(following: MirrorFollowing): Promise<PresetName> {
   const kind = await following.otherServer;
-  try {
-    configFor(config, kind);
-    logger.log(`The directory server is of the kind ${kind}: the service starts again`);
-    if (cluster.isPrimary) return kind;
-    notify('reload');
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    // The service continues with what the mirror has.
-    logger.error(`The service does not read this server: ${error.problems.join('; ')}`);
-  }
+  logger.log(`The directory server is of the kind ${kind}: the service starts again`);
+  if (cluster.isPrimary) return kind;
+  notify('reload');
   return new Promise(() => undefined);
 }
 
@@ -161,14 +154,7 @@ function watchSignals(): AbortSignal {
     if (!ending.signal.aborted && cluster.isPrimary) logShutdown(signal);
     ending.abort(signal);
   };
-  process.on('SIGTERM', end).on('SIGINT', end);
-  process.on('SIGHUP', (signal) => {
-    if (cluster.isWorker || isInTerminal()) end(signal);
-    else
-      logger.warn(
-        'SIGHUP: one process cannot replace itself. Restart it, so that changed settings take effect',
-      );
-  });
+  process.on('SIGTERM', end).on('SIGINT', end).on('SIGHUP', end);
   return ending.signal;
 }
 

@@ -1,7 +1,6 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { OAuthGuard } from './oauth.guard.js';
-import { ProtectedResourceController } from './protected-resource.controller.js';
 import { ScopesGuard } from './scopes.guard.js';
 import { BasicStrategy, BearerStrategy } from './strategies.js';
 import { EmbeddedIssuer } from './tokens/issuer.js';
@@ -12,7 +11,6 @@ import { TokenVerifier } from './tokens/token-verifier.js';
 /** Identifies principals and decides what their tokens allow. ServiceAccountsModule provides the ServiceAccountVerifier. */
 @Global()
 @Module({
-  controllers: [ProtectedResourceController],
   providers: [
     BasicStrategy,
     BearerStrategy,

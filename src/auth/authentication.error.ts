@@ -1,5 +1,5 @@
 import { type ErrorDetails, ServiceError } from '../common/errors.js';
-import { REALM } from '../http/challenges.js';
+import { BASIC_CHALLENGE, bearerChallenge } from '../http/challenges.js';
 import type { Scope } from './principal.js';
 
 /** The credentials are missing or not valid: 401, with the challenge that RFC 9110 §11.6.1 requires. */
@@ -11,41 +11,23 @@ export class UnauthenticatedError extends ServiceError {
   /** `what` is the subject of a sentence. Without `requiredScopes`, any token is enough. */
   static tokenNeeded(what: string, requiredScopes: readonly Scope[]): UnauthenticatedError {
     const how = 'send it in the Authorization header, as Bearer (access token) or Basic (service account)';
-    return new UnauthenticatedError(
-      `${what} needs a token: ${how}`,
-      `Bearer realm="${REALM}"`,
-      {},
-      requiredScopes.length === 0 ? {} : { requiredScopes },
-    );
+    const details = requiredScopes.length === 0 ? {} : { requiredScopes };
+    return new UnauthenticatedError(`${what} needs a token: ${how}`, bearerChallenge(), {}, details);
   }
 
   static malformedHeader(): UnauthenticatedError {
-    return new UnauthenticatedError(
-      'The Authorization header is malformed: send it once, as «Bearer TOKEN» or «Basic TOKEN»',
-      `Bearer realm="${REALM}", error="invalid_request"`,
-    );
+    const message = 'The Authorization header is malformed: send it once, as «Bearer TOKEN» or «Basic TOKEN»';
+    return new UnauthenticatedError(message, bearerChallenge('error="invalid_request"'));
   }
 
   static badToken(reason: string, options?: ErrorOptions): UnauthenticatedError {
-    return new UnauthenticatedError(
-      `The access token is not accepted: ${reason}`,
-      `Bearer realm="${REALM}", error="invalid_token", error_description="${reason}"`,
-      options,
-    );
-  }
-
-  static malformedServiceAccount(): UnauthenticatedError {
-    return new UnauthenticatedError(
-      'The service-account token is malformed: it is ID:SECRET in Base64 (RFC 4648 §4)',
-      `Basic realm="${REALM}", charset="UTF-8"`,
-    );
+    const challenge = bearerChallenge('error="invalid_token"', `error_description="${reason}"`);
+    return new UnauthenticatedError(`The access token is not accepted: ${reason}`, challenge, options);
   }
 
   static badServiceAccount(): UnauthenticatedError {
-    return new UnauthenticatedError(
-      'The service-account token is not accepted: it is unknown, expired or revoked',
-      `Basic realm="${REALM}", charset="UTF-8"`,
-    );
+    const message = 'The service-account token is not accepted: it is unknown, expired or revoked';
+    return new UnauthenticatedError(message, BASIC_CHALLENGE);
   }
 }
 

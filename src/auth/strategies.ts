@@ -1,8 +1,16 @@
-import { Injectable } from '@nestjs/common';
+import type { IncomingMessage } from 'node:http';
+import { Inject, Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import { BasicStrategy as HttpBasicStrategy } from 'passport-http';
 import { Strategy as HttpBearerStrategy } from 'passport-http-bearer';
+import { ServiceError } from '../common/errors.js';
+import type { Config } from '../config/config.js';
+import { CONFIG } from '../config/config.module.js';
+import { DEMO_ACCOUNT, EMBEDDED_REFUSAL, mayUseEmbedded } from '../config/settings/service.js';
 import { TokenVerifier, type VerifiedToken } from './tokens/token-verifier.js';
+
+/** What the guard gives Passport of a request. */
+export type PassedHeaders = Pick<IncomingMessage, 'headers'>;
 
 /** Verifies the secret of a service account. The module of service accounts, a layer above, provides it. */
 export abstract class ServiceAccountVerifier {
@@ -22,14 +30,21 @@ export class BearerStrategy extends PassportStrategy(HttpBearerStrategy, 'bearer
   }
 }
 
-/** `Authorization: Basic` (RFC 7617): a service account, whose id and secret the guard has percent-encoded. */
+/** `Authorization: Basic` (RFC 7617): a service account. */
 @Injectable()
 export class BasicStrategy extends PassportStrategy(HttpBasicStrategy, 'basic') {
-  constructor(private readonly serviceAccounts: ServiceAccountVerifier) {
-    super();
+  constructor(
+    private readonly serviceAccounts: ServiceAccountVerifier,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    super({ passReqToCallback: true });
   }
 
-  validate(id: string, secret: string): Promise<VerifiedToken> {
-    return this.serviceAccounts.verify(decodeURIComponent(id), decodeURIComponent(secret));
+  async validate(request: PassedHeaders, id: string, secret: string): Promise<VerifiedToken> {
+    // The token of the demonstration is for this machine. With an external issuer its id has no special meaning.
+    const isDemo = this.config.auth.issuer === null && id === DEMO_ACCOUNT;
+    if (isDemo && !mayUseEmbedded(this.config, request.headers.host))
+      throw new ServiceError('FORBIDDEN', EMBEDDED_REFUSAL);
+    return this.serviceAccounts.verify(id, secret);
   }
 }

@@ -10,8 +10,6 @@ import { type Reader, REVISION, statement, Values } from '../database/statements
 import type { Principal } from './principal.js';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** No value of a field is longer. */
-const LONGEST = 512;
 
 /**
  * Finds the users of tokens that name them by another field than the id. What others may see does not matter, because the users
@@ -46,7 +44,7 @@ export async function findIdBy(
   fields: readonly Field[],
 ): Promise<string | null> {
   const values = new Values();
-  const condition = value.length > LONGEST ? null : conditionOf(name, value, fields, values);
+  const condition = conditionOf(name, value, fields, values);
   if (condition === null) return null;
   const asked = statement(`select u.id, ${REVISION} from users u where ${condition} limit 2`, {
     returnsRevision: true,
@@ -57,11 +55,11 @@ export async function findIdBy(
 }
 
 function conditionOf(name: string, value: string, fields: readonly Field[], values: Values): string | null {
-  if (name === 'id') return lookupCondition({ table: 'users' }, 'id', 'u', values.add(foldId(value)));
-  if (name === 'email')
-    return lookupCondition({ table: 'users' }, 'email', 'u', values.add(foldAddress(value)));
-  if (name === 'uuid')
-    return UUID.test(value) ? lookupCondition({ table: 'users' }, 'nodeId', 'u', values.add(value)) : null;
+  const lookUp = (column: 'id' | 'email' | 'nodeId', folded: string) =>
+    lookupCondition({ table: 'users' }, column, 'u', values.add(folded));
+  if (name === 'id') return lookUp('id', foldId(value));
+  if (name === 'email') return lookUp('email', foldAddress(value));
+  if (name === 'uuid') return UUID.test(value) ? lookUp('nodeId', value) : null;
   const field = fields.find((each) => each.name === name);
   if (field === undefined) return null;
   const isNumber = filterTypeOf(field) === 'IntFilter';

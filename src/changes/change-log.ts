@@ -101,7 +101,6 @@ async function readState(reader: Reader, revision: string | null): Promise<LogSt
 
 /**
  * Reads a page, and then checks its cursors, because changes may be deleted in between.
- * @returns also the revision that the check has read, if there is a cursor
  * @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if a cursor is not of this database
  */
 export async function listChanges(
@@ -109,33 +108,26 @@ export async function listChanges(
   source: PageSource,
   selection: PageSelection,
   reader: Reader,
-): Promise<{ connection: Connection<Change>; revision: string }> {
+): Promise<Connection<Change>> {
   const rows = await readPage<ChangeRow>(reader, source, page, selection);
-  let revision = '';
   for (const argument of ['after', 'before'] as const) {
     const cursor = page[argument] ?? null;
-    if (cursor !== null) revision = await refuseLost(cursor, argument, reader);
+    if (cursor !== null) await refuseLost(cursor, argument, reader);
   }
-  return { connection: Connection.of(rows, (row) => changeOf(row, reader.seal)), revision };
+  return Connection.of(rows, (row) => changeOf(row, reader.seal));
 }
 
+/** Returns the current revision. */
 async function refuseLost(cursor: string, argument: 'after' | 'before', reader: Reader): Promise<string> {
   const [place, given] = decodeCursor(reader.seal, cursor, BINDING, ['key', 'string'], argument);
-  const [number, revision] = [Number(place), String(given)];
-  const [start, end, isKnown, read] = await readState(reader, isUuid(revision) ? revision : null);
-  const cure = 'read everything again, and continue from the latest cursor';
-  if (!isKnown || number > end)
-    throw new ServiceError(
-      'INVALID_CURSOR',
-      `The cursor in ${argument} is not of the changes of this service: ${cure}`,
-      { argument },
-    );
-  if (number < start)
-    throw new ServiceError(
-      'CHANGE_CURSOR_EXPIRED',
-      `Changes after the cursor in ${argument} are no longer kept: ${cure}`,
-      { argument },
-    );
+  const [start, end, isKnown, read] = await readState(reader, isUuid(given) ? given : null);
+  const lost = (code: 'CHANGE_CURSOR_EXPIRED' | 'INVALID_CURSOR', fault: string) =>
+    new ServiceError(code, `${fault}: read everything again`, { argument });
+  // First, because revisions are deleted with their changes.
+  if (Number(place) < start)
+    throw lost('CHANGE_CURSOR_EXPIRED', `Changes after the cursor in ${argument} are no longer kept`);
+  if (!isKnown || Number(place) > end)
+    throw lost('INVALID_CURSOR', `The cursor in ${argument} is not of the changes of this service`);
   return read;
 }
 
@@ -179,6 +171,8 @@ export async function getSubject(names: TableNames, input: ObjectInput, reader: 
   throw new NotFoundError(`${notFound(names, noun, by).message}, and none was deleted recently`, noun);
 }
 
+/** Changes that one statement reads for a follower. */
+const PART_SIZE = 200;
 const PART: PageSelection = {
   cacheKey: 'part of the log',
   rows: true,
@@ -234,16 +228,16 @@ export class ChangeLog {
    * may see others.
    * @throws ServiceError CHANGE_CURSOR_EXPIRED; INVALID_CURSOR if the cursor is not of this database
    */
-  async readAfter(after: string, limit: number, filter: LogFilter, viewer: Viewer) {
+  async readAfter(after: string, filter: LogFilter, viewer: Viewer) {
     const reader = new VisibleReader(this.database, viewer);
     // The end is read in place of the total, and so as of the same revision as the changes.
     const source = { ...changeSource(filter), total: END };
-    const page = { after, first: limit };
-    const { connection, revision } = await listChanges(page, source, PART, reader);
-    const { edges, pageInfo, totalCount } = connection;
-    const last = pageInfo.hasNextPage ? edges.at(-1)?.cursor : undefined;
-    const end = last ?? cursorAt(totalCount, revision, reader);
-    return { edges, hasMore: pageInfo.hasNextPage, isPersonal: reader.isPersonal, end };
+    const page = await readPage<ChangeRow>(reader, source, { after, first: PART_SIZE }, PART);
+    const revision = await refuseLost(after, 'after', reader);
+    const { edges } = Connection.of(page, (row) => changeOf(row, reader.seal));
+    const { hasNextPage: hasMore, totalCount } = page;
+    const end = (hasMore && edges.at(-1)?.cursor) || cursorAt(totalCount, revision, reader);
+    return { edges, hasMore, isPersonal: reader.isPersonal, end };
   }
 
   /** The key of the group with an identity, for a viewer who may see it. Throws NotFoundError. */

@@ -10,7 +10,7 @@ import { RequireScopes, viewerOf } from '../auth/access.js';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import type { Principal } from '../auth/principal.js';
 import { ChangeKind } from '../common/change-kind.js';
-import { BadUserInputError, bounded, ServiceError, ServiceUnavailableError } from '../common/errors.js';
+import { BadUserInputError, bounded, ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { RateLimiter, rateLimitHeaders, type RateLimitState } from '../graphql/rate-limit/rate-limiter.js';
@@ -19,9 +19,6 @@ import { ReadOnlyGuard, RejectionError } from '../http/rejection.js';
 import { ChangeFeed } from './change-feed.js';
 import { ChangeLog, isChangeCursor, isLost } from './change-log.js';
 
-/** Seconds after which a client may try again to open one stream too many. */
-const RETRY_SECONDS = 15;
-
 const EVENT_STREAM = 'text/event-stream';
 /** `no-transform`, and the header that nginx knows, keep proxies from collecting events. */
 const HEADERS = {
@@ -29,17 +26,6 @@ const HEADERS = {
   'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no',
 };
-
-const NOT_ACCEPTABLE = new RejectionError(
-  406,
-  'NOT_ACCEPTABLE',
-  `This path sends events: Accept: ${EVENT_STREAM}`,
-);
-const PIPELINED = new RejectionError(
-  400,
-  'BAD_USER_INPUT',
-  'A stream needs a connection without other requests that wait for a response',
-);
 
 /** Opens streams of changes as server-sent events (docs/clients.md), and bounds their number. Opening one counts as a request. */
 @RequireScopes('directory')
@@ -68,9 +54,11 @@ export class ChangeStreamsController implements OnModuleInit {
     const { principal, ip, method, query, headers, raw } = request;
     const { raw: response } = reply;
     if (principal === null) throw UnauthenticatedError.malformedHeader();
-    if (new Negotiator(raw).mediaType([EVENT_STREAM]) === undefined) throw NOT_ACCEPTABLE;
+    if (new Negotiator(raw).mediaType([EVENT_STREAM]) === undefined)
+      throw new ServiceError('NOT_ACCEPTABLE', `This path sends events: Accept: ${EVENT_STREAM}`);
     // Node.js never reports the end of a response that waits for another one of its connection.
-    if (response.socket === null && !response.destroyed) throw PIPELINED;
+    if (response.socket === null && !response.destroyed)
+      throw new ServiceError('BAD_REQUEST', 'Another request of the connection still waits for a response');
     const rateLimits: RateLimitState[] = [];
     await this.admit(principal, ip, rateLimits, response);
     const { after, kinds, group } = readParameters(query, headers['last-event-id']);
@@ -78,9 +66,10 @@ export class ChangeStreamsController implements OnModuleInit {
     const filter = { kinds, groupKey: group === null ? null : await this.log.findGroup(group, viewer) };
     const position = after ?? (await this.log.readEnd(viewer));
     const first = await this.feed.read(position, filter, viewer).catch((error: unknown) => {
-      throw isLost(error) ? new RejectionError(410, error.code, error.message) : error;
+      // A malformed cursor is a mistake of the client.
+      const isGone = isLost(error) && isChangeCursor(position);
+      throw isGone ? new RejectionError(410, error.code, error.message) : error;
     });
-    if (this.feed.isEnding) throw new ServiceUnavailableError('The service is ending');
     void reply.headers({ ...HEADERS, ...rateLimitHeaders(rateLimits) });
     if (method === 'HEAD' || response.destroyed) {
       void reply.send();
@@ -121,30 +110,26 @@ export class ChangeStreamsController implements OnModuleInit {
 
   private reject(code: 'RATE_LIMITED' | 'SERVICE_UNAVAILABLE', message: string): ServiceError {
     this.feed.rejected++;
-    return new ServiceError(code, message, { retryAfter: RETRY_SECONDS });
+    return new ServiceError(code, message, { retryAfter: 15 });
   }
 }
 
-/** The parameters in the URL. Several kinds are separated by commas, or in several parameters. */
+/** The parameters in the URL. Several kinds are separated by commas. */
 const PARAMETERS = z
   .strictObject({
     after: z.string(),
     kinds: z
-      .union([z.string(), z.array(z.string())])
-      .transform((lists) => [lists].flat().flatMap((list) => list.split(',')))
+      .string()
+      .transform((list) => list.split(','))
       .pipe(z.array(z.enum(ChangeKind))),
     group: z.string(),
     groupNodeId: z.string(),
   })
-  .partial()
-  .refine(
-    ({ group, groupNodeId }) => group === undefined || groupNodeId === undefined,
-    'group and groupNodeId identify the same group: send one',
-  );
+  .partial();
 
 /**
  * Reads the parameters and the header Last-Event-ID, with which a client resumes and which therefore precedes `after`.
- * @throws BadUserInputError; ServiceError INVALID_CURSOR if the cursor is malformed
+ * @throws BadUserInputError
  */
 function readParameters(query: unknown, lastEventId: string | string[] | undefined) {
   const { data, error } = PARAMETERS.safeParse(query);
@@ -156,10 +141,6 @@ function readParameters(query: unknown, lastEventId: string | string[] | undefin
     );
   }
   const after = typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : (data.after ?? null);
-  if (after !== null && !isChangeCursor(after))
-    throw new ServiceError('INVALID_CURSOR', 'The cursor in after or Last-Event-ID is malformed', {
-      argument: 'after',
-    });
   const { kinds = null, group: id = null, groupNodeId: nodeId = null } = data;
   // Without `after`, a stream begins now.
   return { after, kinds, group: id === null && nodeId === null ? null : { id, nodeId } };

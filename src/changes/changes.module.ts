@@ -46,8 +46,7 @@ class ChangesResolver {
     const userKey = user ? await getSubject(userTable(fields), user, reader) : null;
     const groupKey = group ? await getSubject(GROUP_TABLE, group, reader) : null;
     const source = changeSource({ ...filter, userKey, groupKey });
-    const { connection } = await listChanges(page, source, pageSelection(info), reader);
-    return connection;
+    return listChanges(page, source, pageSelection(info), reader);
   }
 
   @InheritAccess()

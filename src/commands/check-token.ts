@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createLocalJWKSet } from 'jose';
 import { findIdBy } from '../auth/token-users.js';
-import { expectedOf, judgeClaims, readMeaning } from '../auth/tokens/claims.js';
+import { expectedOf, findWrongClaim, readMeaning } from '../auth/tokens/claims.js';
 import { ExternalIssuer } from '../auth/tokens/issuer.js';
 import { decode, isJwt, rejectionReason, verifySignature } from '../auth/tokens/token-verifier.js';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
@@ -11,7 +11,7 @@ import { Database } from '../database/database.js';
 import { withDatabase } from './context.js';
 
 /**
- * Explains what the service makes of a token, claim by claim. Neither the token nor its signature is part of a finding.
+ * Explains what the service makes of a token: the first wrong claim, and what the others mean. Neither the token nor its signature is part of a finding.
  * @param file the name of a file, or «-» for standard input
  */
 export async function checkToken(config: Config, file: string): Promise<Finding[]> {
@@ -26,10 +26,9 @@ export async function checkToken(config: Config, file: string): Promise<Finding[
   try {
     const { header, claims } = isJwt(token) ? decode(token) : await introspected(external, token);
     const { kind, clientId, user, whyNoUser, scopes } = readMeaning(claims, expected);
+    const wrong = findWrongClaim(header, claims, expected, Date.now() / 1000);
     return [
-      ...judgeClaims(header, claims, expected, Date.now() / 1000).map(({ claim, isRight, text }) =>
-        (isRight ? ok : problem)(`token: ${claim}`, text),
-      ),
+      wrong === null ? ok('token: claims', 'all are accepted') : problem('token: claims', wrong),
       ...(header === null ? [] : [await checkSignature(external, token)]),
       ok('token: kind of principal', kind),
       clientId === null ? warning('token: client', 'it names no client') : ok('token: client', clientId),

@@ -12,7 +12,7 @@ import { PROGRAM } from '../config/paths.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
 import { EXIT_FAILED, EXIT_WRONG_USE } from '../process.js';
-import { SharedCounts } from '../limits/shared-counts.js';
+import { Limits } from '../limits/limits.js';
 import { checkDirectory, checkFile } from '../mirror/check/check-directory.js';
 import {
   AWAITS_RULES,
@@ -248,21 +248,24 @@ async function checkAccounts(dataSource: DirectoryDataSource): Promise<Finding> 
   return warning('service accounts', text);
 }
 
-/** Reports the receivers of changes that fail or are disabled. */
+/** Reports the receivers of changes that fail. */
 async function checkWebhooks(config: Config, dataSource: DirectoryDataSource): Promise<Finding[]> {
   return (await readWebhooks(config, dataSource)).map(({ id, state, failure, failedSeconds }) => {
     const what = `webhook ${id}`;
-    const reason = failure ?? '';
-    if (state === 'failing') return warning(what, `it has failed for ${failedSeconds} seconds: ${reason}`);
-    if (state !== 'disabled') return ok(what, state);
-    const more = reason === POSITION_LOST ? ' --from-now, and then let it read everything' : '';
-    return problem(what, `disabled: ${reason}. To enable it: ${PROGRAM} webhook enable ${id}${more}`);
+    if (state !== 'failing') return ok(what, state);
+    if (failure !== POSITION_LOST)
+      return warning(what, `it has failed for ${failedSeconds} seconds: ${failure ?? ''}`);
+    const cure = `${PROGRAM} webhook enable ${id} --from-now, and then let it read everything`;
+    return problem(what, `${failure}: ${cure}`);
   });
 }
 
-async function checkRedis({ redis }: Config): Promise<Finding[]> {
+async function checkRedis(config: Config): Promise<Finding[]> {
+  const { redis } = config;
   if (redis === null) return [];
-  const failure = await new SharedCounts(redis).examine();
+  const limits = new Limits(config);
+  const failure = await limits.connect(redis);
+  limits.onApplicationShutdown();
   if (failure === null) return [ok('Redis', `keys begin with ${redis.prefix}:`)];
   return [warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`)];
 }

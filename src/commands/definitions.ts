@@ -120,7 +120,6 @@ function addServiceAccounts(program: Command): void {
     'Create an account that may list users, for 90 days',
   ]).requiredOption('--id <id>', '2 to 64 lower-case letters, digits and hyphens');
   addAboutOptions(create, true)
-    .option('--reuse', 'take the id of a revoked account: the access log shows both as one')
     .option(...CREATES)
     .action(lazy(async () => (await import('./service-accounts.js')).createAccount));
   addAboutOptions(addCommand(accounts, 'update <id>', 'change an account; its token stays valid'), false)
@@ -175,7 +174,7 @@ function addKeysAndLogs(program: Command): void {
   addCommand(webhooks, 'list', 'list the receivers of the settings, and how far they are').action(
     lazy(async () => (await import('./webhooks.js')).listWebhooks),
   );
-  addCommand(webhooks, 'enable <id>', 'send changes to a receiver that was disabled, from where it stopped')
+  addCommand(webhooks, 'enable <id>', 'try a receiver that fails at once, from where it stopped')
     .option('--from-now', 'leave out what happened until now: the receiver reads everything afterwards')
     .action(lazy(async () => (await import('./webhooks.js')).enableReceiver));
 }

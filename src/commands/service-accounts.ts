@@ -23,16 +23,15 @@ interface CreateOptions extends AboutOptions {
   id: string;
   name: string;
   scopes: string[];
-  reuse?: true;
   new?: true;
 }
 
-export async function createAccount({ id, reuse, new: creates, ...given }: CreateOptions): Promise<void> {
+export async function createAccount({ id, new: creates, ...given }: CreateOptions): Promise<void> {
   const config = readConfig();
   if (config.production) requireAnswerable(given);
   const { name, scopes } = given;
   const account = { description: null, expiresAt: null, name, scopes, ...changesOf(given, config) };
-  const work = (service: ServiceAccountsService) => service.create({ ...account, id, reuse: reuse === true });
+  const work = (service: ServiceAccountsService) => service.create({ ...account, id });
   const issued = await withAccounts(config, work, creates);
   printToken(config, issued, `Service account ${id} is created.`);
 }

@@ -23,14 +23,13 @@ export async function readWebhooks({ webhooks }: Config, dataSource: DirectoryDa
 }
 
 /** `new`: nothing was sent yet. */
-function stateOf(state: WebhookEntity | undefined): 'new' | 'disabled' | 'failing' | 'ok' {
+function stateOf(state: WebhookEntity | undefined): 'new' | 'failing' | 'ok' {
   if (state === undefined) return 'new';
-  if (state.disabledAt !== null) return 'disabled';
   return state.attempts === 0 ? 'ok' : 'failing';
 }
 
 export async function enableReceiver(id: string, { fromNow }: { fromNow?: true }): Promise<void> {
   const config = readConfig();
   await withDatabase(config, (dataSource) => enableWebhook(config, dataSource, id, fromNow === true));
-  printWritten(config, { id, enabled: true }, `The webhook ${id} is enabled.`);
+  printWritten(config, { id, enabled: true }, `The webhook ${id} is tried at once.`);
 }

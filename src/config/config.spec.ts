@@ -92,14 +92,6 @@ describe('the configuration', () => {
     expect(metricsOf(apart)).toEqual({ kind: 'apart', host: '0.0.0.0', port: 9464 });
   });
 
-  it('has tracing if a collector is set', () => {
-    const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://127.0.0.1:4318';
-    const tracesOf = (environment: Environment) => readConfig(environment).monitoring.traces;
-    expect(tracesOf({})).toBeNull();
-    expect(tracesOf({ OTEL_EXPORTER_OTLP_ENDPOINT })).toEqual({ serviceName: 'directory-service' });
-    expect(tracesOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME: 'x' })).toEqual({ serviceName: 'x' });
-  });
-
   it('reports all problems at once, one per line', () => {
     const problems = problemsOf({
       PORT: '70000',

@@ -23,10 +23,16 @@ let loaded: readonly string[] = [];
 export function loadEnvironmentFile(): void {
   const file = resolve(ENVIRONMENT['ENV_FILE'] || join(HOME, '.env'));
   const values = Object.entries(parseEnv(readFile(file)));
-  for (const name of loaded) Reflect.deleteProperty(process.env, name);
+  unloadEnvironmentFile();
   const absent = values.filter(([name]) => ENVIRONMENT[name] === undefined);
   for (const [name, value = ''] of absent) process.env[name] = withAbsolutePaths(name, value, dirname(file));
   loaded = absent.map(([name]) => name);
+}
+
+/** Removes what the file has set, so that processes that this one starts read it themselves. */
+export function unloadEnvironmentFile(): void {
+  for (const name of loaded) Reflect.deleteProperty(process.env, name);
+  loaded = [];
 }
 
 function readFile(file: string): string {

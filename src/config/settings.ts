@@ -118,7 +118,6 @@ export const SETTINGS = {
   LOG_FORMAT: oneOf(['json', 'text']).optional(),
   LOG_REQUESTS: trueOrFalse.default(true),
   METRICS_PORT: wholeNumber(1, 65_535).optional(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
   OTEL_SERVICE_NAME: text.default('directory-service'),
 
   DATABASE_URL: databaseUrl.default(`embedded:${DEFAULT_DATABASE}`),
@@ -143,8 +142,7 @@ export const SETTINGS = {
   DIRECTORY_SYNC_SECONDS: wholeNumber(1, 86_400).default(30),
   DIRECTORY_SCAN_SECONDS: wholeNumber(1, 86_400).optional(),
   DIRECTORY_GUARD_PERCENT: wholeNumber(0, 100).default(5),
-  // A failed delivery to a webhook is repeated for three days.
-  DIRECTORY_CHANGES_DAYS: wholeNumber(4, 3650).default(30),
+  DIRECTORY_CHANGES_DAYS: wholeNumber(1, 3650).default(30),
 
   AUTH_URL: httpUrl.optional(),
   AUTH_PROVIDER: text.toLowerCase().pipe(oneOf(PROVIDER_NAMES)).default('generic'),

@@ -47,7 +47,7 @@ export class HttpAdapter extends FastifyAdapter {
 
   /** @param forms how rejections are written below some paths */
   constructor(config: Config, forms: readonly RejectionForm[] = []) {
-    const rejections = new RejectionWriter(forms, config.baseUrl);
+    const rejections = new RejectionWriter(forms);
     // Such an error occurs before all hooks.
     const rejectUrl = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
       void rejections.send(error, request, this.begin(request, reply));

@@ -11,7 +11,7 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, type ErrorDetails, ServiceError, asServiceError } from '../common/errors.js';
-import { completeChallenge, REALM } from './challenges.js';
+import { bearerChallenge } from './challenges.js';
 
 /** The codes of rejections. The first two exist only for signed URLs. */
 export type RejectionCode = 'SIGNATURE_INVALID' | 'URL_EXPIRED' | ErrorCode;
@@ -70,10 +70,10 @@ export function toRejection(error: unknown): RejectionError {
 function rejectionOf({ code, message, details, status: own }: ServiceError, status = own): RejectionError {
   const headers: Record<string, string> = {};
   const { challenge, requiredScopes, retryAfter } = details;
-  if (code === 'UNAUTHENTICATED') headers['www-authenticate'] = challenge ?? `Bearer realm="${REALM}"`;
+  if (code === 'UNAUTHENTICATED') headers['www-authenticate'] = challenge ?? bearerChallenge();
   if (code === 'INSUFFICIENT_SCOPE' && requiredScopes !== undefined) {
-    // RFC 6750 §3.1.
-    headers['www-authenticate'] = `Bearer error="insufficient_scope", scope="${requiredScopes.join(' ')}"`;
+    const scope = `scope="${requiredScopes.join(' ')}"`;
+    headers['www-authenticate'] = bearerChallenge('error="insufficient_scope"', scope);
   }
   const seconds = retryAfter ?? (status === 503 ? 1 : null);
   if (seconds !== null) headers['retry-after'] = String(Math.max(1, Math.ceil(seconds)));
@@ -84,10 +84,7 @@ export class RejectionWriter {
   private readonly logger = new Logger('Http');
 
   /** @param forms the first one that matches is used */
-  constructor(
-    private readonly forms: readonly RejectionForm[],
-    private readonly baseUrl: string,
-  ) {}
+  constructor(private readonly forms: readonly RejectionForm[]) {}
 
   readonly send = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const rejection = toRejection(error);
@@ -97,8 +94,8 @@ export class RejectionWriter {
     }
     const form = this.forms.find((each) => each.matches(request)) ?? PROBLEM_FORM;
     const { type, headers, body } = form.write(rejection, request.id, request);
-    const own = completeChallenge(rejection.headers, this.baseUrl, request.routeOptions.url ?? '');
-    void reply.code(rejection.status).headers({ ...own, ...headers, 'cache-control': 'no-store' });
+    const all = { ...rejection.headers, ...headers, 'cache-control': 'no-store' };
+    void reply.code(rejection.status).headers(all);
     // As bytes: Fastify adds a charset to text, which the media type of problems does not have.
     return reply.type(type).send(Buffer.from(body));
   };

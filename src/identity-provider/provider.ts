@@ -5,7 +5,6 @@ import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.j
 import { InvalidRequest, InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
 import type { Config } from '../config/config.js';
-import { PROTECTED_PATHS } from '../http/challenges.js';
 import { type Client, clientMetadata, providerScopes } from './clients.js';
 
 /** Keys of the embedded provider. The database stores them, so that tokens and sessions survive a restart. */
@@ -177,9 +176,8 @@ function resourceServer(
   resource: string,
   client: Client | undefined,
 ): ResourceServer {
-  // The resources of RFC 9728 are paths of this service.
   const [audience] = auth.audiences;
-  const own = [issuer, `${issuer}/`, audience, ...PROTECTED_PATHS.map((path) => `${issuer}${path}`)];
+  const own = [issuer, `${issuer}/`, audience];
   if (!own.includes(resource)) throw new InvalidTarget('resource must be this service');
   const allowed = new Set(client?.scope.split(' '));
   const requested = [...oidc.requestParamScopes];

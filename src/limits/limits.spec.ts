@@ -66,7 +66,7 @@ describe('failed logins, of which two are allowed,', () => {
   const LOCKED = expect.objectContaining({ code: 'RATE_LIMITED', details: { retryAfter: 900 } }) as unknown;
 
   beforeEach(() => {
-    logins = new FailedLogins(readConfig({ LIMIT_FAILED_LOGINS: '2' }), new Limits(null));
+    logins = new FailedLogins(readConfig({ LIMIT_FAILED_LOGINS: '2' }), new Limits({ redis: null }));
   });
 
   const fail = (address: string) => logins.count(address).catch((error: unknown) => error);

@@ -1,23 +1,42 @@
-import cluster, { type Worker } from 'node:cluster';
-import { EventEmitter, once } from 'node:events';
-import { Global, Inject, Injectable, Module } from '@nestjs/common';
+import { hash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  Global,
+  Inject,
+  Injectable,
+  Logger,
+  Module,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
+import type { RedisClientType } from '@redis/client';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../common/errors.js';
+import { Incident } from '../common/incident.js';
+import { inTime } from '../common/settles-within.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { type LimitResult, SharedCounts, type Terms } from './shared-counts.js';
+import type { RedisConfig } from '../config/settings/service.js';
 
 /** Subjects whose counts are kept, each in about 200 bytes. The least recently seen are dropped first. */
 const MAX_SUBJECTS = 100_000;
 
-/** `max` would allocate memory for all of them at once, which few services need. */
-const boundedBySubjects = <Value extends object>(): LRUCache<string, Value> =>
-  new LRUCache({ maxSize: MAX_SUBJECTS, sizeCalculation: () => 1 });
+interface LimitResult {
+  readonly isTaken: boolean;
+  /** The sum of what has been taken in this window. */
+  readonly taken: number;
+  /** The end of the window, in milliseconds of `performance.now()`, which no set clock changes. */
+  readonly until: number;
+}
 
 /** The amount of requests, points or failed logins that each subject may take within a window. */
 export class Limit {
-  private readonly counts = boundedBySubjects<{ taken: number; until: number }>();
+  /** `max` would allocate memory for all of them at once, which few services need. */
+  private readonly counts = new LRUCache<string, { taken: number; until: number }>({
+    maxSize: MAX_SUBJECTS,
+    sizeCalculation: () => 1,
+  });
 
   /** `window` has seconds and begins when a subject first takes something; `clock` has milliseconds. */
   constructor(
@@ -68,108 +87,133 @@ export function networkOf(address: string | undefined): string {
   return `${groups.join(':')}::/64`;
 }
 
-/** A process asks the first one for an amount, and for an extra amount that it keeps for its next requests. */
-interface Message {
-  readonly take?: Terms & { id: number; subject: string; wanted: number; extra: number };
-  /** With the milliseconds until the window ends: an instant of `performance.now()` means nothing in another process. */
-  readonly taken?: { id: number; isTaken: boolean; taken: number; extra: number; milliseconds: number };
-}
+/**
+ * Takes an amount from a counter, all of it or nothing, atomically. A window is the lifetime of a key. It never lasts longer than
+ * it should, although Redis stores the instant of its end, and a clock can be set back.
+ */
+const TAKE_SCRIPT = `
+local amount, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local taken = tonumber(redis.call('GET', KEYS[1]) or 0)
+local left = redis.call('PTTL', KEYS[1])
+local fits = taken + amount <= limit
+if fits and amount > 0 then taken = redis.call('INCRBY', KEYS[1], amount) end
+if left < 0 or left > window then
+  left = window
+  redis.call('PEXPIRE', KEYS[1], window)
+end
+return {fits and 1 or 0, taken, left}
+`;
 
-/** A process takes this part of a limit at once, because a message costs as much as a cached response. */
-const PARTS = 64;
-/** Milliseconds for an answer of the first process. */
-const TIMEOUT_MS = 1000;
-
-/** Lets this process, the first one, count for all others. A reload may bring another amount for a limit, which is then counted from zero. */
-export function countForCluster(): void {
-  const limits = new Map<string, Limit>();
-  cluster.on('message', (worker: Worker, { take }: Message) => {
-    if (take === undefined) return;
-    const { id, name, amount, window, subject, wanted, extra } = take;
-    const key = `${name} ${amount} ${window}`;
-    const limit = limits.get(key) ?? new Limit(name, amount, window);
-    limits.set(key, limit);
-    const both = limit.take(subject, wanted + extra);
-    const { isTaken, taken, until } = both.isTaken ? both : limit.take(subject, wanted);
-    const given = both.isTaken ? extra : 0;
-    const answer = {
-      id,
-      isTaken,
-      taken: taken - given,
-      extra: given,
-      milliseconds: until - performance.now(),
-    };
-    if (worker.isConnected()) worker.send({ taken: answer } satisfies Message);
-  });
-}
+/** Milliseconds for an answer of Redis. No request waits longer. */
+const ANSWER_MS = 150;
+/** Milliseconds for a new connection, and between two attempts to reconnect. */
+const CONNECT_TIMEOUT_MS = 1000;
+const RECONNECT_INTERVAL_MS = 500;
+/** Taken from after each connection, because a full Redis and a replica answer reads. */
+const PROBE = new Limit('probe', 1_000_000, 1);
 
 /**
- * The counts of all processes of a cluster, which the first one keeps (docs/adr/0044). What a process has taken in advance stays
- * taken, so that the processes never exceed a limit together.
+ * Takes from limits: in Redis, which all processes of an installation share, and without it in this process (docs/adr/0020). The first
+ * answer that is late or an error closes the connection and rejects all requests on it. A new one is used once it has answered a probe.
  */
-class ClusterCounts {
-  /** What this process may still take without asking, and what all have taken otherwise, as far as it is known here. */
-  private readonly held = boundedBySubjects<{ extra: number; taken: number; until: number }>();
-  private readonly answers = new EventEmitter();
-  private asked = 0;
-
-  constructor() {
-    process.on('message', ({ taken }: Message) => {
-      if (taken !== undefined) this.answers.emit(String(taken.id), taken);
-    });
-  }
-
-  async take(limit: Limit, subject: string, wanted: number): Promise<LimitResult> {
-    const key = `${limit.name} ${subject}`;
-    const held = this.findHeld(key);
-    if (held !== null && held.extra >= Math.max(1, wanted)) {
-      held.extra -= wanted;
-      held.taken += wanted;
-      return { isTaken: true, taken: held.taken, until: held.until };
-    }
-    const { name, amount, window } = limit;
-    const id = ++this.asked;
-    const answered = once(this.answers, String(id), { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const ahead = wanted === 0 ? 0 : Math.floor(amount / PARTS);
-    const take = { id, name, amount, window, subject, wanted, extra: ahead };
-    process.send?.({ take } satisfies Message, undefined, undefined, () => undefined);
-    const [answer] = (await answered.catch(() => [])) as [Message['taken']?];
-    // A first process that does not answer ends soon, and this one with it: until then it counts alone.
-    if (answer === undefined) return limit.take(subject, wanted);
-    const { isTaken, taken, extra, milliseconds } = answer;
-    const until = performance.now() + milliseconds;
-    // Simultaneous requests may each have taken something in advance.
-    if (extra > 0) this.held.set(key, { extra: extra + (this.findHeld(key)?.extra ?? 0), taken, until });
-    return { isTaken, taken, until };
-  }
-
-  private findHeld(key: string) {
-    const held = this.held.get(key);
-    return held !== undefined && held.until > performance.now() ? held : null;
-  }
-}
-
-/** Takes from limits: in Redis while it is up, otherwise in the first process of a cluster, otherwise in this process (docs/adr/0020). */
 @Injectable()
-export class Limits {
-  private readonly ofCluster: ClusterCounts | null;
+export class Limits implements OnModuleInit, OnApplicationShutdown {
+  /** Null while Redis cannot be used. */
+  private client: RedisClientType | null = null;
+  private readonly redis: RedisConfig | null;
+  private readonly incident = new Incident(new Logger('Limits'));
+  private isStopped = false;
 
-  constructor(@Inject(SharedCounts) private readonly shared: SharedCounts | null) {
-    this.ofCluster = cluster.isWorker && shared === null ? new ClusterCounts() : null;
+  constructor(@Inject(CONFIG) { redis }: Pick<Config, 'redis'>) {
+    this.redis = redis;
   }
 
-  /** Whether other services take from the same limits. */
+  /** Whether other processes take from the same limits. */
   get isShared(): boolean {
-    return this.shared?.isUp ?? false;
+    return this.client !== null;
+  }
+
+  /** Connects once and waits for the result. If Redis is away, it goes on trying in the background. */
+  async onModuleInit(): Promise<void> {
+    const failure = this.redis === null ? null : await this.connect(this.redis);
+    if (failure !== null) void this.lose(null, failure);
+  }
+
+  onApplicationShutdown(): void {
+    this.isStopped = true;
+    if (this.client?.isOpen === true) this.client.destroy();
+    this.client = null;
   }
 
   /** Takes an amount, all of it or nothing. The amount 0 reads the state. */
   async takeOne(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
-    if (this.ofCluster !== null) return this.ofCluster.take(limit, subject, amount);
-    // If Redis is away, the reason is in the log, and this process counts alone.
-    const shared = await this.shared?.take(limit, subject, amount)?.catch(() => null);
-    return shared ?? limit.take(subject, amount);
+    const { client } = this;
+    if (client === null) return limit.take(subject, amount);
+    try {
+      return await inTime(ANSWER_MS, this.takeFrom(client, limit, subject, amount));
+    } catch (error) {
+      void this.lose(client, describe(error));
+      return limit.take(subject, amount);
+    }
   }
+
+  private async takeFrom(
+    client: RedisClientType,
+    { name, amount: most, window }: Limit,
+    subject: string,
+    amount: number,
+  ): Promise<LimitResult> {
+    const prefix = this.redis?.prefix ?? '';
+    // A hash, because others may read from Redis. Of its 22 characters no two subjects have the same.
+    const digest = hash('sha256', `${prefix}:\n${subject}`, 'base64url').slice(0, 22);
+    const numbers = [amount, window * 1000, most].map(String);
+    const options = { keys: [`${prefix}:${name}:${digest}`], arguments: numbers };
+    const [fits, taken, left] = (await client.eval(TAKE_SCRIPT, options)) as unknown as number[];
+    return { isTaken: fits === 1, taken: Number(taken), until: performance.now() + Number(left) };
+  }
+
+  /** Connects once. Returns why Redis cannot be used, or null. The client never reconnects by itself, because it would repeat requests that were given up. */
+  async connect({ url, certificates }: RedisConfig): Promise<string | null> {
+    // It takes a tenth of a second to load.
+    const { createClient } = await import('@redis/client');
+    const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_TIMEOUT_MS };
+    const tls = { tls: true as const, ...(certificates === null ? {} : { ca: certificates }) };
+    const client = createClient({
+      url,
+      socket: url.startsWith('rediss:') ? { ...socket, ...tls } : socket,
+      disableOfflineQueue: true,
+      maintNotifications: 'disabled',
+    }) as unknown as RedisClientType;
+    client.on('error', (error: unknown) => void this.lose(client, describe(error)));
+    try {
+      await inTime(CONNECT_TIMEOUT_MS, client.connect());
+      await inTime(ANSWER_MS, this.takeFrom(client, PROBE, '', 1));
+      if (this.isStopped) client.destroy();
+      else this.client = client;
+      return null;
+    } catch (error) {
+      if (client.isOpen) client.destroy();
+      return describe(error);
+    }
+  }
+
+  /** Goes on without Redis until it can be used again. Later errors of a connection only report that it was closed. */
+  private async lose(client: RedisClientType | null, reason: string): Promise<void> {
+    if (client !== this.client) return;
+    this.client = null;
+    if (client?.isOpen === true) client.destroy();
+    this.incident.note(`Redis is unavailable, so each process counts the limits alone: ${reason}`);
+    while (!this.isStopped && this.redis !== null && !this.isShared) {
+      await sleep(RECONNECT_INTERVAL_MS, undefined, { ref: false });
+      await this.connect(this.redis);
+    }
+    if (this.isShared) this.incident.end('Redis is reachable, and limits are shared again');
+  }
+}
+
+function describe(error: unknown): string {
+  const { message = '', code = 'it cannot be reached' } = error as { message?: string; code?: string };
+  return message === '' ? code : message;
 }
 
 /** Counts failed logins by address, not by account, so that an attacker cannot lock out others. */
@@ -200,18 +244,6 @@ export class FailedLogins {
   }
 }
 
-/** Limits by principal and address, in this process or shared by all processes. */
 @Global()
-@Module({
-  providers: [
-    {
-      provide: SharedCounts,
-      inject: [CONFIG],
-      useFactory: ({ redis }: Config) => (redis === null ? null : new SharedCounts(redis)),
-    },
-    Limits,
-    FailedLogins,
-  ],
-  exports: [FailedLogins, Limits, SharedCounts],
-})
+@Module({ providers: [Limits, FailedLogins], exports: [Limits, FailedLogins] })
 export class LimitsModule {}

@@ -70,8 +70,6 @@ export function isOfDirectory(error: unknown): error is Error {
 export class Synchronizer {
   /** Counts of how runs have ended since the start of the process, for metrics. */
   readonly ended = new Map<RunEnd, number>();
-  /** Duration of the last run that wrote a revision; null: there was none. */
-  lastRevisionSeconds: number | null = null;
   /** Duration of the last comparison with the whole directory, on which the time until the next one depends. */
   lastScanSeconds: number | null = null;
 
@@ -122,9 +120,7 @@ export class Synchronizer {
       else if (outcome.kind === 'unchanged') this.revisions.ask();
       return outcome;
     } finally {
-      const seconds = (performance.now() - begun) / 1000;
-      if (end === 'applied') this.lastRevisionSeconds = seconds;
-      if (scope === 'all') this.lastScanSeconds = seconds;
+      if (scope === 'all') this.lastScanSeconds = (performance.now() - begun) / 1000;
       this.ended.set(end, (this.ended.get(end) ?? 0) + 1);
     }
   }

@@ -1,4 +1,3 @@
-import { constants, fstatSync, openSync } from 'node:fs';
 import { isNativeError } from 'node:util/types';
 import { ConsoleLogger, type LogLevel } from '@nestjs/common';
 import { pino } from 'pino';
@@ -14,17 +13,12 @@ const LEVELS = {
   verbose: 'trace',
 } as const satisfies Record<LogLevel, pino.Level>;
 
-/**
- * Bytes of lines that are written together. A pipe takes so many without bytes of other processes between them (POSIX.1-2017, write;
- * PIPE_BUF of Linux): several processes of a service write to one output.
- */
-const WRITTEN_TOGETHER = 4096;
+/** Bytes of unwritten lines. Further lines are lost, and the service continues. */
+const MOST_WAITING = 4_000_000;
 /** Milliseconds that a line waits for others. */
 const LONGEST_WAIT_MS = 200;
-/** Maximum bytes of unwritten lines. Further lines are lost, and the service continues. */
-const MOST_WAITING = 4_000_000;
-/** How often the end of the process waits a tenth of a second for a reader that takes nothing. */
-const LAST_ATTEMPTS = 20;
+/** Bytes that a pipe takes without those of other processes between them (PIPE_BUF of Linux): several of a service write to one output. */
+const WRITTEN_TOGETHER = 4096;
 
 type LogConfig = Pick<Config, 'logLevel' | 'monitoring'>;
 
@@ -33,18 +27,27 @@ interface LogStream {
   write(line: string): unknown;
 }
 
-let shared: pino.DestinationStream | null = null;
+let shared: LogStream | null = null;
 
-/** One stream per process, which opens with the first line. */
-const STANDARD_OUTPUT: LogStream = {
-  write(line) {
-    shared ??= openOutput();
-    shared.write(line);
-  },
-};
+/** The stream of the process. A line that cannot be written stops neither the process nor requests. */
+function standardOutput(): LogStream {
+  if (shared !== null) return shared;
+  const output = pino.destination({
+    sync: false,
+    minLength: WRITTEN_TOGETHER - 1,
+    maxWrite: WRITTEN_TOGETHER,
+    maxLength: MOST_WAITING,
+    periodicFlush: LONGEST_WAIT_MS,
+  });
+  output.on('error', () => {
+    // At the end of the process, it would wait for space on a full disk.
+    output.flushSync = () => undefined;
+  });
+  return (shared = output);
+}
 
 /** @param stream default: standard output */
-export function createLog(config: LogConfig, stream = STANDARD_OUTPUT): pino.Logger {
+export function createLog(config: LogConfig, stream = standardOutput()): pino.Logger {
   const output = isTextLog(config) ? { write: (line: string) => stream.write(textOfLine(line)) } : stream;
   return pino(
     {
@@ -60,49 +63,6 @@ export function createLog(config: LogConfig, stream = STANDARD_OUTPUT): pino.Log
 /** Whether the log is for people, and not for programs that keep it. */
 export function isTextLog({ monitoring }: Pick<LogConfig, 'monitoring'>): boolean {
   return (monitoring.logFormat ?? (process.stdout.isTTY ? 'text' : 'json')) === 'text';
-}
-
-/**
- * Opens standard output for lines. A line that cannot be written stays in the buffer of pino, and is written with a later one: the
- * process neither fails nor waits because of it, except for a moment at its end.
- */
-function openOutput() {
-  let isEnding = false;
-  let attempts = 0;
-  let failures = 0;
-  const output = pino.destination({
-    dest: openPipe() ?? 1,
-    sync: true,
-    minLength: WRITTEN_TOGETHER - 1,
-    maxWrite: WRITTEN_TOGETHER,
-    maxLength: MOST_WAITING,
-    periodicFlush: LONGEST_WAIT_MS,
-    retryEAGAIN: () => isEnding && ++attempts <= LAST_ATTEMPTS,
-  });
-  // The own listener of pino gives the log up for good when a reader ends.
-  output.removeAllListeners('error').on('error', () => failures++);
-  process.on('exit', () => {
-    isEnding = true;
-    const before = failures;
-    output.flush();
-    // It waits without end for space on a full disk, which the line before has noticed.
-    if (failures === before) output.flushSync();
-  });
-  return output;
-}
-
-/**
- * Opens a pipe that is standard output once more, for writes that fail when it is full instead of waiting. The mode of standard output
- * itself is shared with other processes, and libuv changes it whenever one of them starts or ends. Null: it is no pipe, or may not be
- * opened again, as after a change of the user.
- */
-function openPipe(): number | null {
-  if (!fstatSync(1).isFIFO()) return null;
-  try {
-    return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK);
-  } catch {
-    return null;
-  }
 }
 
 /** Time, level, context, message, and the other members. */

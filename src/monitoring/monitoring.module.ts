@@ -25,7 +25,7 @@ const METRICS = [
   MetricsPort,
 ];
 
-/** Monitoring of the service: request lines in the log, and metrics. Traces are started by createApp. */
+/** Monitoring of the service: request lines in the log, and metrics. */
 @Module({ imports: [AuthModule, ChangesModule, GraphQLModule, MediaModule, MirrorModule] })
 export class MonitoringModule {
   static forRoot({ monitoring: { metrics } }: Config): DynamicModule {

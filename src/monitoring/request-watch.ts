@@ -7,13 +7,8 @@ import { GRAPHQL_PATH } from '../graphql/http/request-context.js';
 import { createLog } from './log.js';
 import { costOf, NONE, RequestMetrics } from './metrics/request-metrics.js';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Id of the trace of the request (W3C Trace Context). Undefined: tracing is off. */
-    traceId?: string;
-  }
-}
-
+/** The header `traceparent` of W3C Trace Context, version 00. */
+const TRACE_ID = /^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/;
 /** The client closed the connection before the response. nginx logs this code too; no client receives it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
@@ -63,7 +58,7 @@ function lineOf(
   milliseconds: number,
   isDetailed: boolean,
 ): object {
-  const { id: requestId, method, operation: label, principal, rateLimits, statements, traceId } = request;
+  const { id: requestId, method, operation: label, principal, rateLimits, statements } = request;
   const operation = rateLimits !== null && {
     operation: label?.name ?? null,
     field: isDetailed ? (label?.field ?? null) : undefined,
@@ -78,6 +73,6 @@ function lineOf(
     status,
     milliseconds: Math.round(milliseconds * 1000) / 1000,
     ...operation,
-    traceId,
+    traceId: TRACE_ID.exec(String(request.headers['traceparent']))?.[1],
   };
 }

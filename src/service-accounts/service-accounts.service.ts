@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, IsNull, Not, Repository } from 'typeorm';
 import { SECRET_PREFIX } from '../auth/tokens/token-verifier.js';
-import { BadUserInputError, NotFoundError, ServiceError } from '../common/errors.js';
+import { BadUserInputError, NotFoundError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import { databaseError } from '../database/statements/database-error.js';
 import { ServiceAccountEntity, ServiceAccountSecretEntity } from './service-account.entity.js';
@@ -14,12 +14,10 @@ export interface NewServiceAccount
   extends Described, Partial<Pick<ServiceAccountEntity, 'contact' | 'purpose'>> {
   /** The ids of the groups to which the account is limited. Default: it is not limited. */
   readonly groups?: readonly string[] | null;
-  /** Whether the id of a revoked account may be used again. Default: false, so that old records name one account. */
-  readonly reuse?: boolean;
 }
 
 /** What changes in an account; absent properties stay. */
-export type AccountChanges = Partial<Omit<NewServiceAccount, 'id' | 'reuse'>>;
+export type AccountChanges = Partial<Omit<NewServiceAccount, 'id'>>;
 
 /** An account as an operator sees it. */
 export interface DescribedAccount extends Omit<ServiceAccountEntity, 'revokedAt' | 'limitedTo'> {
@@ -77,10 +75,11 @@ export class ServiceAccountsService {
 
   /**
    * @param secret a given secret, for the account of the demonstration; by default a new one
-   * @throws ServiceError CONFLICT if the id is taken, BAD_USER_INPUT if it is malformed or a group does not exist
+   * @throws ServiceError CONFLICT if the id is taken, also by a revoked account, so that old records name one account;
+   * BAD_USER_INPUT if it is malformed or a group does not exist
    */
   async create(
-    { groups, reuse = false, ...account }: NewServiceAccount,
+    { groups, ...account }: NewServiceAccount,
     secret: string = newSecret(),
   ): Promise<IssuedToken> {
     const created = {
@@ -94,18 +93,11 @@ export class ServiceAccountsService {
     };
     try {
       await this.accounts.manager.transaction(async (manager) => {
-        const accounts = manager.getRepository(ServiceAccountEntity);
-        if (reuse) await accounts.delete({ id: account.id, revokedAt: Not(IsNull()) });
-        await accounts.insert(created);
+        await manager.getRepository(ServiceAccountEntity).insert(created);
         await addSecret(manager, account.id, secret);
       });
     } catch (error) {
-      const known = databaseError(error);
-      const isTaken = known instanceof ServiceError && known.code === 'CONFLICT';
-      if (!isTaken || !(await this.accounts.existsBy({ id: account.id, revokedAt: Not(IsNull()) })))
-        throw known;
-      const message = `The service account «${account.id}» was revoked: --reuse creates another one with its id`;
-      throw new ServiceError('CONFLICT', message);
+      throw databaseError(error);
     }
     return { account: created, token: buildToken(account.id, secret) };
   }
@@ -159,10 +151,7 @@ export class ServiceAccountsService {
     });
   }
 
-  /**
-   * Revokes an account at once and for ever. Only a new account that is created with `reuse` takes its id.
-   * @throws NotFoundError
-   */
+  /** Revokes an account at once and for ever. @throws NotFoundError */
   async revoke(id: string): Promise<void> {
     await this.accounts.manager.transaction(async (manager) => {
       await getLocked(manager, id);

@@ -1,18 +1,19 @@
 import { createHmac } from 'node:crypto';
-import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
+import { lookup as resolve, type LookupAddress } from 'node:dns';
+import { once } from 'node:events';
 import { type IncomingMessage, request as sendHttp } from 'node:http';
 import { request as sendHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { type Change, describeChange } from '../changes/change.model.js';
+import { ServiceError } from '../common/errors.js';
 import { isPublicAddress } from '../common/public-address.js';
 import { hostOf } from '../common/url.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 
 /** Milliseconds for a delivery, from the resolution of the name to the status. */
 const TIMEOUT_MS = 15_000;
-/** Why a connection is given up, as the code of an error. */
-const PRIVATE = 'EPRIVATE';
-const TOO_LATE = 'ETOOLATE';
+const TOO_LATE = new ServiceError('TIMEOUT', `it does not answer within ${TIMEOUT_MS / 1000} seconds`);
+const PRIVATE = new ServiceError('FORBIDDEN', 'its address is private');
 
 /**
  * Sends a change as Standard Webhooks specifies. The id is the same at each attempt.
@@ -41,10 +42,10 @@ export async function deliver(
     const status = await post(target, headers, body, signal);
     return status >= 200 && status < 300 ? null : `it answers ${status}`;
   } catch (error) {
+    if (error instanceof ServiceError) return error.message;
     // Messages of Node contain addresses.
     const { code, name } = error as NodeJS.ErrnoException;
-    if (code === TOO_LATE) return `it does not answer within ${TIMEOUT_MS / 1000} seconds`;
-    return code === PRIVATE ? 'its address is private' : `it cannot be reached (${code ?? name})`;
+    return `it cannot be reached (${code ?? name})`;
   }
 }
 
@@ -58,7 +59,7 @@ function sign(secret: string, signed: string): string {
  * The status of the answer, whose body is not read. Redirects are not followed. Each attempt has a connection of its own, so that a
  * receiver can move to another address.
  */
-function post(
+async function post(
   { url: address, allowPrivate }: WebhookTarget,
   headers: Readonly<Record<string, string | number>>,
   body: string,
@@ -67,39 +68,28 @@ function post(
   const url = new URL(address);
   const host = hostOf(url);
   // A name is resolved by `lookup`, which an address does not pass.
-  if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return Promise.reject(withCode(PRIVATE));
+  if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw PRIVATE;
   const send = url.protocol === 'https:' ? sendHttps : sendHttp;
-  const lookup = allowPrivate ? {} : { lookup: lookupPublic };
-  return new Promise((resolveStatus, reject) => {
-    const end = (response: IncomingMessage) => {
-      response.socket.destroy();
-      resolveStatus(response.statusCode ?? 0);
-    };
-    const sent = send(url, { method: 'POST', headers, signal, agent: false, ...lookup }, end);
-    // Node destroys a connection that would change its protocol, and reports nothing else.
-    sent.on('upgrade', end);
-    const timer = setTimeout(() => sent.destroy(withCode(TOO_LATE)), TIMEOUT_MS);
-    sent.on('error', reject);
-    sent.on('close', () => {
-      clearTimeout(timer);
-      // Without an answer.
-      reject(withCode('ECONNRESET'));
-    });
-    sent.end(body);
-  });
+  const lookup = allowPrivate ? {} : { lookup: lookupPublic, autoSelectFamily: true };
+  const sent = send(url, { method: 'POST', headers, signal, agent: false, ...lookup });
+  // Node destroys a connection that would change its protocol, and reports nothing else.
+  sent.on('upgrade', (response) => sent.emit('response', response));
+  // Also after the answer.
+  sent.on('error', () => undefined);
+  const timer = setTimeout(() => sent.destroy(TOO_LATE), TIMEOUT_MS);
+  try {
+    const [response] = (await once(sent.end(body), 'response')) as [IncomingMessage];
+    response.socket.destroy();
+    return response.statusCode ?? 0;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Resolves a name to its public addresses, right before the connection, so that no other resolution comes in between. */
-const lookupPublic: LookupFunction = (hostname, options: LookupOptions, callback) => {
+const lookupPublic: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, found: LookupAddress[]) => {
-    const addresses = error === null ? found.filter(({ address }) => isPublicAddress(address)) : [];
-    const [first] = addresses;
-    if (first === undefined) callback(error ?? withCode(PRIVATE), '');
-    else if (options.all === true) callback(null, addresses);
-    else callback(null, first.address, first.family);
+    const addresses = (error === null ? found : []).filter(({ address }) => isPublicAddress(address));
+    callback(error ?? (addresses.length === 0 ? PRIVATE : null), addresses);
   });
 };
-
-function withCode(code: string): NodeJS.ErrnoException {
-  return Object.assign(new Error('The connection is given up'), { code });
-}

@@ -29,7 +29,7 @@ export function viewerOfWebhook(target: WebhookTarget, { directory }: Pick<Confi
 }
 
 /**
- * Sends changes again to a receiver that was disabled. A running service notices it within seconds.
+ * Tries a receiver that fails at once. A running service notices it within seconds.
  * @param fromNow whether it continues at the present end of the log
  * @throws NotFoundError
  */

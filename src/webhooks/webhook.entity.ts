@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Why a receiver is disabled whose position has expired. */
+/** Why nothing can be sent to a receiver whose position has expired. */
 export const POSITION_LOST = 'changes after its position are no longer kept';
 
 /** How far a receiver of changes is. Its address and secret are only in the file of webhooks. */
@@ -17,13 +17,9 @@ export class WebhookEntity {
   @Column('integer', { default: 0 })
   attempts!: number;
 
-  /** Seconds for which these attempts have failed, without the time in which the service was stopped. */
+  /** Seconds for which these attempts have failed. */
   @Column('integer', { name: 'failed_seconds', default: 0 })
   failedSeconds!: number;
-
-  /** Nothing is sent until an operator enables it again. */
-  @Column({ type: 'timestamptz', name: 'disabled_at', precision: 3, nullable: true })
-  disabledAt!: Date | null;
 
   /** Why the last attempt failed. */
   @Column('text', { nullable: true })
@@ -32,4 +28,4 @@ export class WebhookEntity {
 
 export type WebhookState = Readonly<WebhookEntity>;
 
-export const NO_FAILURE = { attempts: 0, failedSeconds: 0, failure: null, disabledAt: null } as const;
+export const NO_FAILURE = { attempts: 0, failedSeconds: 0, failure: null } as const;

@@ -9,7 +9,6 @@ import { ServiceError } from '../common/errors.js';
 import { foldId } from '../common/identity.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { PROGRAM } from '../config/paths.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 import { Database } from '../database/database.js';
 import type { Viewer } from '../database/visibility/viewer.js';
@@ -19,24 +18,20 @@ import { deliver } from './deliver.js';
 import { principalOfWebhook, viewerOfWebhook } from './webhook-state.js';
 import { NO_FAILURE, POSITION_LOST, WebhookEntity, type WebhookState } from './webhook.entity.js';
 
-/** Changes that one statement reads. */
-const PART_SIZE = 100;
 /** Milliseconds until the log is read again without a new revision. */
 const POLL_MS = 60_000;
-/** Milliseconds after which the state of a receiver that fails or is disabled, or a database that was unavailable, is read again. */
+/** Milliseconds after which the state of a receiver that fails, or a database that was unavailable, is read again. */
 const RETRY_MS = 5000;
 /** Seconds between two attempts at most. */
 const LONGEST_PAUSE = 600;
-/** Seconds of pauses between failures until a receiver is disabled. */
-const LONGEST_FAILING = 3 * 86_400;
 
 /** Delivers the changes that one receiver selects, one after another (docs/adr/0046). Only the leader does. */
 class Receiver {
   private readonly logger = new Logger('Webhooks');
   private readonly groups: ReadonlySet<string> | null;
   private readonly principal;
-  /** When the next attempt is due, in milliseconds of `performance.now()`; null if none has failed in this process. */
-  private retryAt: number | null = null;
+  /** When the next attempt is due if the last one has failed, in milliseconds of `performance.now()`. */
+  private retryAt = 0;
 
   constructor(
     private readonly target: WebhookTarget,
@@ -50,27 +45,41 @@ class Receiver {
     this.principal = principalOfWebhook(target);
   }
 
-  /** Until the signal is aborted. */
   async follow(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const { news } = this.log;
-      await this.log.pause(await this.step(signal), news);
+      const pause = await this.step(signal).catch((error: unknown) => {
+        if (!signal.aborted && !(error instanceof ServiceError)) this.logger.error(error);
+        return RETRY_MS;
+      });
+      await this.log.pause(pause, news);
     }
   }
 
-  /** Delivers what is new, up to the first failure. Never throws. Returns for how many milliseconds there is nothing to do. */
+  /** Delivers what is new, up to the first failure. Returns for how many milliseconds there is nothing to do. */
   private async step(signal: AbortSignal): Promise<number> {
-    let state: WebhookState | null = null;
-    try {
-      state = await this.read();
-      if (state.disabledAt !== null) return RETRY_MS;
-      const pause = state.attempts === 0 ? 0 : (this.retryAt ?? 0) - performance.now();
-      // An operator can end it.
-      return pause > 0 ? Math.min(pause, RETRY_MS) : await this.advance(state, signal);
-    } catch (error) {
-      if (!signal.aborted) await this.recover(error, state).catch(() => undefined);
-      return RETRY_MS;
+    let state = await this.read();
+    const pause = state.attempts === 0 ? 0 : this.retryAt - performance.now();
+    // An operator can end it.
+    if (pause > 0) return Math.min(pause, RETRY_MS);
+    const part = await this.log.readAfter(state.cursor, this.target, this.viewer).catch((error: unknown) => {
+      // A restored database has another position, which is tried next.
+      if (isLost(error)) return null;
+      throw error;
+    });
+    if (part === null) return this.fail(state, POSITION_LOST);
+    for (const { node: change, cursor } of part.edges) {
+      if (!this.selects(change)) continue;
+      const failure = await deliver(this.target, change, signal);
+      // Without an answer, the next leader delivers it again.
+      if (signal.aborted) return 0;
+      if (failure !== null) return this.fail(state, failure);
+      if (change.userId !== null) this.accessLog.note(this.principal, accessOf(1));
+      state = await this.moveTo(state, cursor);
     }
+    // Also over changes that are not selected, so that the position does not expire.
+    await this.moveTo(state, part.end);
+    return part.hasMore ? 0 : POLL_MS;
   }
 
   private async read(): Promise<WebhookState> {
@@ -78,32 +87,7 @@ class Receiver {
     const found = await this.write((manager) => manager.findOneBy(WebhookEntity, { id }));
     if (found !== null) return found;
     const cursor = await this.log.readEnd(this.viewer);
-    return this.write((manager) =>
-      manager.save(manager.create(WebhookEntity, { ...NO_FAILURE, id, cursor })),
-    );
-  }
-
-  private async advance(begin: WebhookState, signal: AbortSignal): Promise<number> {
-    const filter = { kinds: this.target.kinds ?? null };
-    const { edges, end, hasMore } = await this.log.readAfter(begin.cursor, PART_SIZE, filter, this.viewer);
-    let state = begin;
-    for (const { node: change, cursor } of edges) {
-      if (!this.selects(change)) continue;
-      const failure = await deliver(this.target, change, signal);
-      // Without an answer, the next leader delivers it again.
-      if (signal.aborted) return 0;
-      if (failure !== null) {
-        await this.fail(state, failure);
-        return 0;
-      }
-      if (change.userId !== null) this.accessLog.note(this.principal, accessOf(1));
-      const next = await this.moveTo(state, cursor);
-      if (next === null) return 0;
-      state = next;
-    }
-    // Also over changes that are not selected, so that the position does not expire.
-    const isMoved = (await this.moveTo(state, end)) !== null;
-    return hasMore || !isMoved ? 0 : POLL_MS;
+    return this.write((manager) => manager.save(WebhookEntity, { ...NO_FAILURE, id, cursor }));
   }
 
   /** A group is selected by the id that it has, or that the change takes from it. */
@@ -113,51 +97,28 @@ class Receiver {
     return this.groups.has(foldId(groupId)) || (previousId !== null && this.groups.has(foldId(previousId)));
   }
 
-  private async moveTo(state: WebhookState, cursor: string): Promise<WebhookState | null> {
-    if (state.cursor === cursor && state.attempts === 0) return state;
-    const next = await this.change(state, { ...NO_FAILURE, cursor });
-    this.retryAt = null;
-    if (next !== null && state.attempts > 0)
+  private moveTo(state: WebhookState, cursor: string): Promise<WebhookState> {
+    if (state.attempts > 0)
       this.logger.log(`The webhook «${state.id}» accepts changes again after ${state.failedSeconds} s`);
-    return next;
+    return this.change(state, { ...NO_FAILURE, cursor });
   }
 
-  private async fail(state: WebhookState, failure: string): Promise<void> {
+  private async fail(state: WebhookState, failure: string): Promise<number> {
     const { id, attempts } = state;
-    // The time before the first attempt of a process is not known.
-    const failedSeconds = state.failedSeconds + (this.retryAt === null ? 0 : pauseAfter(attempts));
-    const disabledAt = failedSeconds > LONGEST_FAILING ? new Date() : null;
-    const next = await this.change(state, { attempts: attempts + 1, failedSeconds, failure, disabledAt });
-    if (next === null) return;
-    this.retryAt = performance.now() + pauseAfter(next.attempts) * 1000;
-    if (attempts === 0)
-      this.logger.warn(
-        `The webhook «${id}» does not accept a change: ${failure}. It is tried again for three days`,
-      );
-    if (disabledAt !== null)
-      this.logger.error(
-        `The webhook «${id}» is disabled after three days of failures: ${failure}. To continue where it stopped: ${PROGRAM} webhook enable ${id}`,
-      );
+    const failedSeconds = state.failedSeconds + (attempts === 0 ? 0 : pauseAfter(attempts));
+    await this.change(state, { attempts: attempts + 1, failedSeconds, failure });
+    this.retryAt = performance.now() + pauseAfter(attempts + 1) * 1000;
+    if (attempts === 0) this.logger.warn(`The webhook «${id}» fails, and is tried again: ${failure}`);
+    return 0;
   }
 
-  private async recover(error: unknown, state: WebhookState | null): Promise<void> {
-    const { id } = this.target;
-    if (!(error instanceof ServiceError))
-      this.logger.error(`The webhook «${id}» waits: ${error instanceof Error ? error.message : ''}`);
-    if (state === null || !isLost(error)) return;
-    // A restored database has another position, which is tried next.
-    await this.change(state, { disabledAt: new Date(), failure: POSITION_LOST });
-    this.logger.error(
-      `The webhook «${id}» is disabled: ${POSITION_LOST}. To begin at now: ${PROGRAM} webhook enable ${id} --from-now, and then let it read everything`,
-    );
-  }
-
-  /** Returns the new state; null if another leader or an operator has changed it since it was read. */
-  private async change(state: WebhookState, changes: Partial<WebhookEntity>): Promise<WebhookState | null> {
-    const { id, cursor, attempts, failedSeconds } = state;
-    const same = { id, cursor, attempts, failedSeconds };
+  /** Returns the new state. @throws ServiceError CONFLICT if an operator has changed it since it was read */
+  private async change(state: WebhookState, changes: Partial<WebhookEntity>): Promise<WebhookState> {
+    const { id, cursor, attempts } = state;
+    const same = { id, cursor, attempts };
     const { affected } = await this.write((manager) => manager.update(WebhookEntity, same, changes));
-    return affected === 0 ? null : { ...state, ...changes };
+    if (affected === 0) throw new ServiceError('CONFLICT', `The webhook «${id}» was enabled`);
+    return { ...state, ...changes };
   }
 
   private write<Result>(work: (manager: EntityManager) => Promise<Result>): Promise<Result> {

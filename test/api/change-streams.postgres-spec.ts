@@ -141,7 +141,7 @@ describe('streams of changes', () => {
         `update changes set at = at - interval '40 days' where id in (select id from changes order by id limit 3)`,
       );
     await pruneChanges(service.app.get(DataSource), 30);
-    const expired = await open('', { lastEventId: cursor });
+    const expired = await open('?kinds=USER_DELETED', { lastEventId: cursor });
     expect([expired.status, await expired.code()]).toEqual([410, 'CHANGE_CURSOR_EXPIRED']);
   });
 

@@ -102,6 +102,9 @@ describe('expired changes', () => {
     const { endCursor } = (await readChanges(service, authorization)).pageInfo;
     await age(service, 4);
     await prune(service);
+    // Of the revisions, too, only those remain that a valid cursor can have.
+    expect(await service.app.get(DataSource).query('select from revisions')).toHaveLength(1);
+    expect(await sendRequest(`first: 9, after: "${cursors[0] ?? ''}"`)).toBe('CHANGE_CURSOR_EXPIRED');
     expect(await sendRequest('first: 9, filter: {user: {id: "dan"}}')).toBe('NOT_FOUND');
     expect(await readChanges(service, authorization)).toMatchObject({ nodes: [], totalCount: 0 });
     service.replaceDirectory(buildLdif([...PEOPLE.slice(0, 3), { id: 'emma' }], GROUPS));

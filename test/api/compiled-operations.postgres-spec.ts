@@ -139,5 +139,5 @@ describe('a compiled operation', () => {
     },
   );
 
-  it('is what many operations are', () => expect(executions.compiled).toBeGreaterThan(executions.count / 3));
+  it('is what half of them are', () => expect(executions.compiled).toBeGreaterThan(executions.count / 2.2));
 });

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Collector } from '../support/servers/collector.js';
 import { runCommand } from '../support/clients/command.js';
 import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
@@ -103,7 +102,6 @@ describe('a service with all its dependencies', () => {
   let slapd: TestSlapd;
   let proxy: TestProxy;
   let service: WatchedService;
-  let collector: Collector;
   let metricsPort: number;
   const tokens: Record<'reader' | 'opaque' | 'ben' | 'bad' | 'account', string> = {
     reader: '',
@@ -116,11 +114,10 @@ describe('a service with all its dependencies', () => {
   beforeAll(async () => {
     const { hostname, port } = new URL(variable('TEST_POSTGRES_URL'));
     redis = await TestRedis.prepare();
-    [issuer, slapd, proxy, collector, metricsPort] = await Promise.all([
+    [issuer, slapd, proxy, metricsPort] = await Promise.all([
       ExternalIssuerProcess.start(),
       startSlapd({ ldif: LDIF }),
       TestProxy.start({ host: hostname, port: Number(port) }),
-      Collector.start(),
       findFreePort(),
       redis.start(),
     ]);
@@ -141,7 +138,6 @@ describe('a service with all its dependencies', () => {
         LOG_LEVEL: 'verbose',
         LOG_REQUESTS: 'true',
         METRICS_PORT: String(metricsPort),
-        ...collector.environment,
       },
     });
     tokens.reader = await issuer.sign({ payload: { scope: 'read directory write', sub: 'reader' } });
@@ -170,7 +166,7 @@ describe('a service with all its dependencies', () => {
 
   afterAll(async () => {
     await service.stop();
-    await Promise.all([issuer.stop(), redis.kill(), slapd.remove(), proxy.stop(), collector.stop()]);
+    await Promise.all([issuer.stop(), redis.kill(), slapd.remove(), proxy.stop()]);
   });
 
   const sendRequest = (query: string, authorization?: string): Promise<HttpAnswer> =>
@@ -220,7 +216,7 @@ describe('a service with all its dependencies', () => {
       expect([secret, leaks]).toEqual([secret, []]);
     }
     expect(canaries.foundIn(service.output)).toEqual([]);
-    // Each request has a log line and a span.
+    // Each request has a log line.
     expect(service.output.match(/"msg":"request"/g)?.length).toBeGreaterThan(secrets.length * 30);
     expect(canaries.foundIn((await redis.keys()).join('\n'))).toEqual([]);
   });

@@ -380,7 +380,7 @@ describe('an application with a module of another author', () => {
         403,
         'INSUFFICIENT_SCOPE',
         'The route GET /pets/scoped is not accessible with this token: it needs the scope directory.',
-        'Bearer error="insufficient_scope", scope="directory"',
+        'Bearer realm="directory", error="insufficient_scope", scope="directory"',
       ]);
       const authorization = await authorizationWith('directory');
       expect(await get('pets/scoped', { authorization })).toMatchObject({ status: 200 });

@@ -238,7 +238,7 @@ describe('scopes', () => {
       if (isReached) continue;
       expect(data).toBeUndefined();
       expect(challengeOf(headers.get('www-authenticate'))).toBe(
-        `Bearer error="insufficient_scope", scope="${needed.join(' ')}"`,
+        `Bearer realm="directory", error="insufficient_scope", scope="${needed.join(' ')}"`,
       );
       expect(errors.map(({ extensions }) => extensions)).toMatchObject([
         { code: 'INSUFFICIENT_SCOPE', requiredScopes: needed, grantedScopes: scopes },

@@ -93,7 +93,7 @@ describe.each<[field: string, cases: [value: string, id: string | null][]]>([
 });
 
 describe('`check --token`', () => {
-  it('explains a token claim by claim, and prints neither it nor its signature', async () => {
+  it('explains a token, and prints neither it nor its signature', async () => {
     const issuer = await ExternalIssuerProcess.start();
     try {
       const check = async (authorization: string) => {
@@ -114,8 +114,7 @@ describe('`check --token`', () => {
       expect(good.code).toBe(0);
       expect(good.lines).toEqual(
         expect.arrayContaining([
-          'ok token: typ: at+jwt is accepted',
-          'ok token: aud: urn:test:directory is accepted',
+          'ok token: claims: all are accepted',
           'ok token: signature: by a key of the issuer',
           'ok token: scopes: read',
           'warning token: user: sub is anna, which the service looks up as id: the database cannot be read from here',
@@ -125,8 +124,7 @@ describe('`check --token`', () => {
       expect(bad.code).toBe(1);
       expect(bad.lines).toEqual(
         expect.arrayContaining([
-          'problem token: typ: its typ is JWT, and at+jwt is expected: see AUTH_PROVIDER and AUTH_TOKEN_TYPE',
-          expect.stringMatching(/^problem token: aud: its aud is urn:other, and urn:test:directory or http/),
+          'problem token: claims: its typ is JWT, and at+jwt is expected: see AUTH_PROVIDER and AUTH_TOKEN_TYPE',
           'warning token: user: none: the token is of the client itself',
         ]),
       );

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { readConfig } from '../../src/config/config.js';
 import { HttpAdapter } from '../../src/http/http-adapter.js';
-import { SharedCounts } from '../../src/limits/shared-counts.js';
+import { Limits } from '../../src/limits/limits.js';
 import { makeSecrets } from '../support/servers/deployment.js';
 import { writeHaproxy, writeNginx } from '../support/servers/balancers.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
@@ -72,13 +72,12 @@ describe('the configuration of', () => {
     ]);
     const ended = once(server, 'exit');
     try {
-      // A connection that was examined is closed for good.
       const examine = () =>
-        new SharedCounts({
+        new Limits({ redis: null }).connect({
           url: `${read('redis-url').replace('@redis', '@127.0.0.1')}:${port}`,
           prefix: 'test',
           certificates: null,
-        }).examine();
+        });
       let problem = await examine();
       while (/ECONNREFUSED/.test(problem ?? '') && server.exitCode === null) {
         await sleep(50);

@@ -64,14 +64,11 @@ function requests(labels: Labels, route: string, code: string): Series {
   return { name: 'directory_requests_total', labels: own, values: '0+10x120' };
 }
 
-/** The metrics of a receiver of changes: whether it is enabled, and for how long it fails. */
+/** The metric of a receiver of changes: for how long it fails. */
 function receiver(labels: Labels) {
-  return ([target, enabled, failing]: readonly [string, string, string]): Series[] => {
+  return ([target, values]: readonly [string, string]): Series => {
     const own = { ...labels, service_name: SERVICE, target };
-    return [
-      { name: 'directory_webhook_enabled', labels: own, values: enabled },
-      { name: 'directory_webhook_failing_seconds', labels: own, values: failing },
-    ];
+    return { name: 'directory_webhook_failing_seconds', labels: own, values };
   };
 }
 
@@ -161,18 +158,12 @@ describe.each(Object.entries(SCRAPING))('with %s', (_how, targets) => {
     expect(problemsOf({ series: [...series, failed], firing: [errors] })).toBe('');
   });
 
-  it('one alert fires for each receiver that fails or is disabled, however many processes say so', () => {
+  it('one alert fires for each receiver that fails, however many processes say so', () => {
     const series = targets.flatMap((labels) => [
       ...replica(labels, true),
-      ...[
-        ['sound', '1x120', '0x120'] as const,
-        ['late', '1x120', '3000+15x120'] as const,
-        ['disabled', '1x40 0x80', '0x120'] as const,
-      ].flatMap(receiver(labels)),
+      ...[['sound', '0x120'] as const, ['late', '3000+15x120'] as const].map(receiver(labels)),
     ]);
-    const firing = ['late', 'disabled'].map((target) => ({
-      ...{ alertname: 'DirectoryWebhookFailing', service_name: SERVICE, target },
-    }));
-    expect(problemsOf({ series, firing })).toBe('');
+    const late = { alertname: 'DirectoryWebhookFailing', service_name: SERVICE, target: 'late' };
+    expect(problemsOf({ series, firing: [late] })).toBe('');
   });
 });

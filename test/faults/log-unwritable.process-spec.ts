@@ -41,38 +41,41 @@ describe('a log that cannot be written', () => {
   }
 
   const OUTPUTS = [
-    ['on a full disk', () => open('/dev/full', constants.O_WRONLY)],
-    ['to a pipe without a reader', () => openPipe(false)],
-    ['to a pipe that is full', () => openPipe(true)],
+    ['on a full disk', () => open('/dev/full', constants.O_WRONLY), false],
+    ['to a pipe without a reader', () => openPipe(false), false],
+    ['to a pipe that is full', () => openPipe(true), true],
   ] as const;
 
-  it.each(OUTPUTS)('%s, stops neither requests nor a shutdown', async (_, output) => {
-    const database = await createDatabase();
-    const ldif = join(directory, 'directory.ldif');
-    writeFileSync(ldif, buildLdif([{ id: 'anna' }]));
-    const config = { host: '127.0.0.1', port: await findFreePort() };
-    const child = spawnBound(process.execPath, ['dist/bundled/main.js'], {
-      env: {
-        PATH: process.env.PATH,
-        PORT: String(config.port),
-        DATABASE_URL: database.url,
-        DIRECTORY_URL: `file:${ldif}`,
-        WORKERS: '1',
-        LOG_LEVEL: 'verbose',
-      },
-      stdio: ['ignore', output(), 'inherit'],
-    });
-    const readiness = () =>
-      send({ config }, { path: '/_readiness' }).then(
-        ({ status }) => status,
-        () => null,
-      );
-    await eventually(readiness, 200);
-    for (let time = 0; time < 1000; time++) await send({ config }, { path: '/none' });
-    expect(await readiness()).toBe(200);
-    child.kill('SIGTERM');
-    await once(child, 'exit');
-    expect([child.exitCode, child.signalCode]).toEqual([0, null]);
-    await database.drop();
-  });
+  it.each(OUTPUTS)(
+    '%s, stops neither requests nor, if it has an end, a shutdown',
+    async (_, output, isStuck) => {
+      const database = await createDatabase();
+      const ldif = join(directory, 'directory.ldif');
+      writeFileSync(ldif, buildLdif([{ id: 'anna' }]));
+      const config = { host: '127.0.0.1', port: await findFreePort() };
+      const child = spawnBound(process.execPath, ['dist/bundled/main.js'], {
+        env: {
+          PATH: process.env.PATH,
+          PORT: String(config.port),
+          DATABASE_URL: database.url,
+          DIRECTORY_URL: `file:${ldif}`,
+          WORKERS: '1',
+          LOG_LEVEL: 'verbose',
+        },
+        stdio: ['ignore', output(), 'inherit'],
+      });
+      const readiness = () =>
+        send({ config }, { path: '/_readiness' }).then(
+          ({ status }) => status,
+          () => null,
+        );
+      await eventually(readiness, 200);
+      for (let time = 0; time < 1000; time++) await send({ config }, { path: '/none' });
+      expect(await readiness()).toBe(200);
+      child.kill(isStuck ? 'SIGKILL' : 'SIGTERM');
+      await once(child, 'exit');
+      if (!isStuck) expect([child.exitCode, child.signalCode]).toEqual([0, null]);
+      await database.drop();
+    },
+  );
 });

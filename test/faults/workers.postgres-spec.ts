@@ -91,17 +91,6 @@ describe('several processes that serve requests', () => {
     expect((await send({ config }, { path: '/_readiness' })).status).toBe(200);
   });
 
-  it('count failed logins together', async () => {
-    const request = { path: '/graphql/v1?query={__typename}', headers: { authorization: WRONG } };
-    const statuses: number[] = [];
-    for (let time = 0; time < 2 * FAILED_LOGINS; time++)
-      statuses.push((await send({ config }, { ...request, localAddress: '127.0.2.1' })).status);
-    expect(statuses).toEqual([
-      ...Array<number>(FAILED_LOGINS).fill(401),
-      ...Array<number>(FAILED_LOGINS).fill(429),
-    ]);
-  });
-
   it('add up their metrics', async () => {
     const before = await countRequests();
     for (let time = 0; time < 10; time++) await ask();
@@ -278,16 +267,6 @@ describe('several processes that serve requests, of which one hangs or ends', ()
     const countAgain = () => countRequests().catch(() => null);
     await eventually(async () => (await countAgain()) !== null, true);
     expect(await countRequests()).toBe(20);
-  });
-
-  it('limit a client to the rest while one hangs', async () => {
-    await ready();
-    const address = `127.0.3.${addresses++}`;
-    await fail(MANY_LOGINS / 2, address);
-    await pauseOne();
-    const statuses = await fail(MANY_LOGINS, address);
-    expect(statuses.at(-1)).toBe(429);
-    expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(MANY_LOGINS / 2);
   });
 
   it('are replaced after the start if SIGHUP arrives during it', async () => {

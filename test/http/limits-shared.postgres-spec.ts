@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { RedisConfig } from '../../src/config/settings/service.js';
 import { Limit, Limits } from '../../src/limits/limits.js';
-import { SharedCounts } from '../../src/limits/shared-counts.js';
 import { eventually } from '../support/eventually.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { dataOf, type HttpAnswer, post, refusalOf } from '../support/clients/http.js';
@@ -195,7 +194,8 @@ async function pauseRedis(): Promise<void> {
 async function sendTenRequests(
   headers: Record<string, string>,
 ): Promise<[answers: HttpAnswer[], inVain: number]> {
-  const take = jest.spyOn(first.app.get(SharedCounts), 'take');
+  const limits = first.app.get<unknown, { takeFrom(): Promise<unknown> }>(Limits);
+  const take = jest.spyOn(limits, 'takeFrom');
   try {
     const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => sendRequest(first, headers)));
     for (let index = 0; index < AT_ONCE; index++) answers.push(await sendRequest(first, headers));
@@ -236,17 +236,14 @@ describe('a Redis with TLS', () => {
     const directory = mkdtempSync(join(variable('TEST_WORK_DIRECTORY'), 'redis-'));
     const { url, certificate } = await encrypted.startEncrypted(directory);
     try {
-      const config = { url, prefix: 'tls', certificates: certificate };
+      const redis = { url, prefix: 'tls', certificates: certificate };
       // On a busy machine the first handshake may be late, and Redis is then unavailable for a moment.
       let attempt = 0;
-      await eventually(() => take({ ...config, prefix: `tls-${++attempt}` }), 2);
-      expect(await new SharedCounts(config).examine()).toBeNull();
-      const untrusted = await new SharedCounts({ ...config, certificates: null }).examine();
+      await eventually(() => take({ ...redis, prefix: `tls-${++attempt}` }), 2);
+      const limits = new Limits({ redis: null });
+      const untrusted = await limits.connect({ ...redis, certificates: null });
       expect(untrusted).toMatch(/self-signed certificate/);
-      const refused = await new SharedCounts({
-        ...config,
-        url: url.replace(REDIS_PASSWORD, 'guess'),
-      }).examine();
+      const refused = await limits.connect({ ...redis, url: url.replace(REDIS_PASSWORD, 'guess') });
       expect(refused).toMatch(/^WRONGPASS/);
     } finally {
       await encrypted.kill();
@@ -255,13 +252,14 @@ describe('a Redis with TLS', () => {
 });
 
 /** Charges 2 of 5, and returns the number charged so far. */
-async function take(config: RedisConfig): Promise<number | undefined> {
-  const counts = new SharedCounts(config);
-  await counts.onModuleInit();
+async function take(redis: RedisConfig): Promise<number | null> {
+  const limits = new Limits({ redis });
+  await limits.onModuleInit();
   try {
-    return (await counts.take(new Limit('requests', 5, 60), 'anna', 2))?.taken;
+    const { taken } = await limits.takeOne(new Limit('requests', 5, 60), 'anna', 2);
+    return limits.isShared ? taken : null;
   } finally {
-    counts.onApplicationShutdown();
+    limits.onApplicationShutdown();
   }
 }
 

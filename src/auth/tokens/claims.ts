@@ -1,20 +1,16 @@
 import type { Config } from '../../config/config.js';
 import { audienceForms, FOREIGN, issuersOf, type TokenRules } from '../../config/settings/providers.js';
-import { PROTECTED_PATHS } from '../../http/challenges.js';
 import { knownScopes } from '../principal.js';
 
 /** The claims of a JWT, or the members of an introspection. Nothing is known about their types. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Tokens are for an audience of the settings, or for a resource that the service advertises (RFC 9728). */
+/** Tokens are for an audience of the settings, or for the service by its URL. */
 export function expectedOf({ auth, baseUrl, scopes }: Pick<Config, 'auth' | 'baseUrl' | 'scopes'>) {
   const { issuer, provider, introspection, rules } = auth;
-  const resources = ['', '/', ...PROTECTED_PATHS].map((path) => `${baseUrl}${path}`);
   return {
     issuers: issuer === null ? [baseUrl] : issuersOf(issuer, provider),
-    audiences: [...auth.audiences.flatMap((each) => audienceForms(each, provider)), ...resources],
-    /** Those of them that messages name. */
-    namedAudiences: [...new Set([...auth.audiences, baseUrl])],
+    audiences: [...auth.audiences.flatMap((each) => audienceForms(each, provider)), baseUrl, `${baseUrl}/`],
     rules,
     /** Whether an introspection without `aud` is accepted. */
     mayLackAudience: introspection?.mayLackAudience === true,
@@ -30,59 +26,34 @@ export const CLOCK_TOLERANCE = 60;
 /** The end of the year 9999 in seconds. A time in milliseconds is later. */
 const LATEST = 253_402_300_799;
 
-/** What the service makes of one claim. `text` is safe in a quoted string of a header (RFC 9110 §5.6.4). */
-interface Judgment {
-  readonly claim: string;
-  readonly isRight: boolean;
-  readonly text: string;
-}
-
 /**
- * Judges each claim of a token, in the order in which they matter.
+ * Why a token is rejected by its claims, in the order in which they matter; null if all are right. The text is safe in a quoted
+ * string of a header (RFC 9110 §5.6.4).
  * @param header that of a JWT (RFC 9068 §4); null: an introspection (RFC 7662 §2.2)
  * @param now seconds since 1970
  */
-export function judgeClaims(
+export function findWrongClaim(
   header: Claims | null,
   claims: Claims,
-  { issuers, audiences, namedAudiences, rules, mayLackAudience }: Expected,
+  { issuers, audiences, rules, mayLackAudience }: Expected,
   now: number,
-): Judgment[] {
+): string | null {
   const isJwt = header !== null;
-  const judge = (claim: string, value: unknown, wrong: string | null): Judgment => ({
-    claim,
-    isRight: wrong === null,
-    text: wrong ?? (given(value) ? `${shown(value)} is accepted` : 'none is accepted'),
-  });
-  const judgeName = (
-    claim: string,
-    mayLack: boolean,
-    accepted: readonly string[],
-    named: readonly string[],
-  ) => {
-    const value = claims[claim];
+  const { iss, aud, sub, cnf } = claims;
+  const mayLack = (claim: unknown) => !isJwt && !given(claim);
+  return (
+    (isJwt ? wrongType(header, rules) : null) ??
+    wrongKind(header, claims, rules) ??
+    (mayLack(iss) ? null : wrongName('iss', [iss], issuers)) ??
     // Only an audience can be a list (RFC 7519 §4.1).
-    const names = claim === 'aud' ? [value].flat() : [value];
-    const isRight =
-      (mayLack && !given(value)) || names.some((each) => typeof each === 'string' && accepted.includes(each));
-    const wrong = `its ${claim} is ${shown(value)}, and ${named.map(shown).join(' or ')} is expected`;
-    return judge(claim, value, isRight ? null : wrong);
-  };
-  const { sub, cnf } = claims;
-  const hasSubject = given(sub) ? typeof sub === 'string' && sub !== '' : !isJwt || rules.tokenType === 'any';
-  const sign = signOfOther(header, claims, rules);
-  return [
-    ...(isJwt ? [judge('typ', header['typ'], wrongType(header, rules))] : []),
-    judge('kind', 'this kind', sign === null ? null : `it is not an access token: ${sign}`),
-    judgeName('iss', !isJwt, issuers, issuers.slice(0, 1)),
-    judgeName('aud', !isJwt && mayLackAudience, audiences, namedAudiences),
-    judge('sub', sub, hasSubject ? null : 'its sub is missing, or not a text'),
-    ...(['exp', 'nbf', 'iat'] as const).map((claim) =>
-      judge(claim, claims[claim], wrongTime(claim, claims[claim], isJwt, now)),
-    ),
+    (mayLackAudience && mayLack(aud) ? null : wrongName('aud', [aud].flat(), audiences)) ??
+    wrongSubject(sub, isJwt && rules.tokenType !== 'any') ??
+    wrongTime('exp', claims, isJwt, now) ??
+    wrongTime('nbf', claims, false, now) ??
+    wrongTime('iat', claims, false, now) ??
     // RFC 7800: a token that is bound to a key needs a proof of possession, and no proof is supported.
-    judge('cnf', cnf, given(cnf) ? 'it is bound to a key, and no proof of that key is accepted' : null),
-  ];
+    (given(cnf) ? 'it is bound to a key, and no proof of that key is accepted' : null)
+  );
 }
 
 const given = (value: unknown): boolean => value !== undefined && value !== null;
@@ -90,6 +61,16 @@ const given = (value: unknown): boolean => value !== undefined && value !== null
 /** A media type may lack `application/` (RFC 7515 §4.1.9). */
 const typeOf = ({ typ }: Claims) =>
   typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ;
+
+function wrongSubject(sub: unknown, isRequired: boolean): string | null {
+  const isRight = given(sub) ? typeof sub === 'string' && sub !== '' : !isRequired;
+  return isRight ? null : 'its sub is missing, or not a text';
+}
+
+function wrongName(claim: string, names: readonly unknown[], accepted: readonly string[]): string | null {
+  if (names.some((each) => typeof each === 'string' && accepted.includes(each))) return null;
+  return `its ${claim} is ${shown(names)}, and ${shown(accepted[0])} is expected`;
+}
 
 function wrongType(header: Claims, { tokenType }: TokenRules): string | null {
   const type = typeOf(header);
@@ -110,32 +91,37 @@ const ACCESS_TOKENS: Readonly<Record<string, RegExp>> = {
   typ: /^(bearer|access|access_token|(application\/)?at\+jwt|jwt)$/i,
 };
 
-/** What shows that this is an ID token, a refresh token, a logout token or another one; null if it is an access token. */
-function signOfOther(header: Claims | null, claims: Claims, rules: TokenRules): string | null {
+/** By what sign this is an ID token, a refresh token, a logout token or another one. */
+function wrongKind(header: Claims | null, claims: Claims, rules: TokenRules): string | null {
   // The header of RFC 9068 says what it is.
   const isNamed = header !== null && typeOf(header) === 'at+jwt';
   if (isNamed && rules.tokenType === 'at+jwt') return null;
-  const named = Object.entries(ACCESS_TOKENS).find(([claim, names]) => {
+  const what = 'it is not an access token';
+  for (const [claim, names] of Object.entries(ACCESS_TOKENS)) {
     const name = claims[claim];
-    return given(name) && (typeof name !== 'string' || !names.test(name));
-  });
-  if (named !== undefined) return `its ${named[0]} is ${shown(claims[named[0]])}`;
+    if (given(name) && (typeof name !== 'string' || !names.test(name)))
+      return `${what}: its ${claim} is ${shown(name)}`;
+  }
   if (isNamed) return null;
   // Introspections repeat what is known about the sign-in.
   const foreign = header === null ? FOREIGN : rules.foreignClaims;
   const other = foreign.find((claim) => given(claims[claim]));
-  if (other !== undefined) return `it has ${other}, as other tokens have`;
+  if (other !== undefined) return `${what}: it has ${other}, as other tokens have`;
   if (header === null) return null;
   if (rules.mark !== null && !given(claims[rules.mark]))
-    return `it has no ${rules.mark}, as access tokens have`;
+    return `${what}: it has no ${rules.mark}, as access tokens have`;
   // ID tokens of Entra ID, Auth0, Okta and Hydra name their client as audience only.
-  const hasClient = clientOf(claims, rules) !== null;
-  return hasClient ? null : `it names no client (${rules.clientClaims.join(', ')})`;
+  const { clientClaims } = rules;
+  return clientOf(claims, rules) !== null ? null : `${what}: it names no client (${clientClaims.join(', ')})`;
 }
 
-/** @param isJwt whether `exp` is required */
-function wrongTime(claim: 'exp' | 'nbf' | 'iat', time: unknown, isJwt: boolean, now: number): string | null {
-  if (!given(time) && !(claim === 'exp' && isJwt)) return null;
+function wrongTime(
+  claim: 'exp' | 'nbf' | 'iat',
+  { [claim]: time }: Claims,
+  isRequired: boolean,
+  now: number,
+): string | null {
+  if (!given(time) && !isRequired) return null;
   if (typeof time !== 'number' || !(time >= 0 && time <= LATEST))
     return `its ${claim} is ${shown(time)}, and seconds since 1970 are expected`;
   const at = new Date(time * 1000).toISOString();
@@ -149,7 +135,8 @@ const LONGEST_SHOWN = 200;
 
 /** A value of a token in a message, bounded, in printable ASCII without the characters that end a quoted string. */
 function shown(value: unknown): string {
-  const texts = [value ?? 'missing'].flat().map((each: unknown) => {
+  const texts = [value].flat().map((each: unknown) => {
+    if (!given(each)) return 'missing';
     if (typeof each !== 'string' && typeof each !== 'number' && typeof each !== 'boolean') return 'an object';
     return String(each)
       .slice(0, LONGEST_SHOWN)

@@ -26,8 +26,12 @@ const Metadata = z.object({
 });
 type Metadata = z.infer<typeof Metadata>;
 
-/** RFC 7517 §5. */
-const KeySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
+/** RFC 7517 §5. A set without usable keys is an error, so that the known keys stay. Of RSA, jose rejects short keys. */
+const KeySet = z.object({
+  keys: z
+    .array(z.looseObject({ kty: z.string() }))
+    .refine((keys) => keys.some(({ kty }) => kty !== 'oct'), 'The identity provider has no usable keys'),
+});
 
 /** Every value of `active` but `true` means not active (RFC 7662 §2.2). The other members are judged like claims. */
 const Introspection = z.looseObject({ active: z.json().transform((active) => active === true) });
@@ -50,16 +54,12 @@ export class ExternalIssuer {
     return this.config.introspection !== null;
   }
 
-  /** The current public keys of the issuer. A set without usable keys is an error, so that the known keys stay. */
+  /** The current public keys of the issuer. */
   async fetchKeys(): Promise<JSONWebKeySet> {
     // The issuer may have moved them.
     this.metadata = null;
     const { jwks_uri } = await this.discover();
-    const { keys } = await this.request(jwks_uri, KeySet);
-    // jose rejects short keys of RSA.
-    const usable = keys.filter(({ kty }) => kty !== 'oct');
-    if (usable.length === 0) throw new Error('The identity provider has no usable keys');
-    return { keys: usable };
+    return this.request(jwks_uri, KeySet);
   }
 
   /** Introspects an opaque token (RFC 7662). Throws ServiceUnavailableError without a valid response. */

@@ -11,7 +11,7 @@ import {
   CLOCK_TOLERANCE,
   type Expected,
   expectedOf,
-  judgeClaims,
+  findWrongClaim,
   readMeaning,
 } from './claims.js';
 import { EmbeddedIssuer, ExternalIssuer } from './issuer.js';
@@ -113,9 +113,8 @@ export class TokenVerifier {
   }
 
   private rejectWrong(header: Claims | null, claims: Claims): void {
-    const judgments = judgeClaims(header, claims, this.expected, Date.now() / 1000);
-    const wrong = judgments.find(({ isRight }) => !isRight);
-    if (wrong !== undefined) throw UnauthenticatedError.badToken(wrong.text);
+    const wrong = findWrongClaim(header, claims, this.expected, Date.now() / 1000);
+    if (wrong !== null) throw UnauthenticatedError.badToken(wrong);
   }
 
   private verified(token: string, claims: Claims, seconds: number): VerifiedToken {

@@ -37,8 +37,6 @@ export function buildMonitoring(settings: Settings) {
     metrics,
     /** The label `service_name` of metrics, which distinguishes installations. */
     serviceName,
-    /** Null: no traces. OpenTelemetry would send them to the local machine by default. */
-    traces: settings.OTEL_EXPORTER_OTLP_ENDPOINT === undefined ? null : { serviceName },
   };
 }
 

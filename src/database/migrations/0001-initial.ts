@@ -280,7 +280,6 @@ const STATEMENTS = [
     cursor text not null,
     attempts integer not null default 0,
     failed_seconds integer not null default 0,
-    disabled_at timestamptz(3),
     failure text
   )`,
 ];

@@ -24,7 +24,6 @@ import { nameOfScopes } from '../../auth/access.js';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
-import { completeChallenge } from '../../http/challenges.js';
 import { RejectionError, toRejection } from '../../http/rejection.js';
 import {
   evaluatePolicy,
@@ -35,12 +34,11 @@ import {
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import { type CachedResponse, nameOf, periodOfUrls, ResponseCache } from '../cache/response-cache.js';
 import { countError, formatError, unavailabilityOf } from '../errors/error-response.js';
-import {
-  type OperationLabel,
-  type RequestContext,
-  type Withheld,
-  GRAPHQL_PATH,
-  type ValidatedOperation,
+import type {
+  OperationLabel,
+  RequestContext,
+  ValidatedOperation,
+  Withheld,
 } from '../http/request-context.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { Compiler, Executor } from './operations.js';
@@ -207,10 +205,6 @@ export class Operations implements ApolloServerPlugin<RequestContext> {
     const rejection = thrown === undefined ? unavailabilityOf(errors) : toRejection(thrown);
     if (rejection !== null) http.status = rejection.status;
     for (const [name, value] of Object.entries(rejection?.headers ?? {})) http.headers.set(name, value);
-    const challenge = http.headers.get('www-authenticate');
-    if (challenge === undefined) return;
-    const completed = completeChallenge({ 'www-authenticate': challenge }, this.config.baseUrl, GRAPHQL_PATH);
-    http.headers.set('www-authenticate', completed['www-authenticate'] ?? challenge);
   }
 }
 

@@ -241,7 +241,6 @@ const PORTION = 20_000;
 /**
  * Deletes expired changes, in their order, and at most those of a day: a clock that is wrong for a while costs a day of the log. A
  * change with a time in the future was written while the clock was wrong. It is deleted together with those before and after it.
- * @param days number of days for which changes are kept
  */
 export async function pruneChanges(dataSource: DataSource, days: number): Promise<void> {
   const [found] = await dataSource.query<{ until: Date }[]>(
@@ -267,7 +266,8 @@ const PRUNE = `
   expired as (
     select max(id) as id from oldest where at < $1::timestamptz
       and id < all (select k.id from oldest k where k.at >= $1::timestamptz and k.at < now() + interval '24 hours')),
-  gone as (delete from changes c using expired e where c.id <= e.id returning 1),
+  gone as (delete from changes c using expired e where c.id <= e.id returning c.revision),
+  past as (delete from revisions where id < (select max(revision) from gone)),
   counted as (
     update mirror_state m set changes_pruned_to = e.id, change_count = m.change_count - (select count(*) from gone)
     from expired e where e.id is not null)

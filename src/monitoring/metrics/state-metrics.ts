@@ -132,12 +132,6 @@ export class MirrorMetrics implements MetricGroup {
       'max',
     ),
     metric(
-      'directory_mirror_last_run_seconds',
-      'Duration of the last run that applied a revision, in seconds',
-      () => this.synchronizer.lastRevisionSeconds,
-      'max',
-    ),
-    metric(
       'directory_leader',
       'Whether this process leads the synchronization: 1 in one process, 0 in the others',
       () => this.following.isLeading,
@@ -192,12 +186,6 @@ export class MirrorMetrics implements MetricGroup {
 @Injectable()
 export class WebhookMetrics implements MetricGroup {
   readonly metrics = [
-    metric(
-      'directory_webhook_enabled',
-      'Whether changes are sent to the receiver: 0 after three days of failures',
-      () => this.ofEach(({ disabledAt }) => (disabledAt === null ? 1 : 0)),
-      'max',
-    ),
     metric(
       'directory_webhook_failing_seconds',
       'Seconds for which the receiver has not accepted a change',

@@ -169,7 +169,10 @@ export class ServerDirectory implements Directory {
   }
 
   async *scan(isWhole: boolean): AsyncGenerator<readonly Listed[]> {
-    const seen = new Set<string>();
+    // An entry that is both counts as a user. There are fewer groups to remember than users.
+    const groups = new Set<string>();
+    const identities = { ...this.searches.group, attributes: [this.uuid] };
+    for await (const { uuid } of this.search('group', identities)) groups.add(uuid);
     for (const kind of KINDS) {
       // Servers rewrite groups without another time of change (refint), so groups are compared by all that they have but pictures.
       const isHashed = kind === 'group' || !this.showsTimes;
@@ -181,9 +184,8 @@ export class ServerDirectory implements Directory {
       let page: Listed[] = [];
       let size = 0;
       for await (const found of this.search(kind, { ...this.searches[kind], attributes })) {
-        // An entry that is both counts as a user.
-        if (kind === 'group' && seen.has(found.uuid)) continue;
-        if (kind === 'person') seen.add(found.uuid);
+        if (kind === 'person') groups.delete(found.uuid);
+        else if (!groups.has(found.uuid)) continue;
         page.push(isWhole ? found : { ...found, entry: null });
         size += isWhole ? this.sizeOf(found.entry) : 1;
         if (size < PAGE_SIZE) continue;
