@@ -92,7 +92,7 @@ const LIMIT_CASES: readonly LimitCase[] = [
     ways: {
       directly: (count) => operation(`{ ${aliases(count)} }`),
       'through fragments': (count) =>
-        operation(`{ ...A ...A ${aliases(count - 20)} } fragment A on Query { ... { ${aliases(10)} } }`),
+        operation(`{ ...A ${aliases(count - 10)} } fragment A on Query { ... { ${aliases(10)} } }`),
       'on objects of a union': (count) =>
         operation(`{ search(query: "cl", first: 1) { nodes { ... on Group { ${aliases(count)} } } } }`),
     },

@@ -12,17 +12,6 @@ export function repeat(count: number, text: string | ((index: number) => string)
   return Array.from({ length: count }, (_, index) => each(index)).join(separator);
 }
 
-/** Fragments, each of which spreads the next one twice. */
-const doubling = (levels: number) =>
-  `{ ...F0 } ${repeat(levels, (at) => `fragment F${at} on Query { ...F${at + 1} ... { ...F${at + 1} } }`)}
-   fragment F${levels} on Query { buildInfo { version } }`;
-
-/** The same fragments on a type that never applies, so that there is no field to count. */
-const doublingNothing = (levels: number) =>
-  `{ search(query: "ab", first: 1) { nodes { ... on User { ...F0 } } } }
-   ${repeat(levels, (at) => `fragment F${at} on SearchResult { ...F${at + 1} ...F${at + 1} }`)}
-   fragment F${levels} on SearchResult { ... on Group { id } }`;
-
 const cycle = (length: number) =>
   `{ ...F0 } ${repeat(length, (at) => `fragment F${at} on Query { ...F${(at + 1) % length} }`)}`;
 
@@ -61,8 +50,6 @@ const QUERIES: Readonly<Record<string, string>> = {
   'a fragment in itself': cycle(1),
   'a cycle of 120 fragments': cycle(120),
   '20 fragments, each with all of them': mutualSpreads(20),
-  'fragments that double 70 times': doubling(70),
-  'fragments that double 70 times, and never apply': doublingNothing(70),
   '160 unused fragments': `{ __typename } ${repeat(160, (at) => `fragment F${at} on Query { a }`)}`,
   '450 fragments that are not there': `{ ${repeat(450, (at) => `...F${at}`)} }`,
   '190 fragments on what cannot be': `{ ${repeat(190, '... on User { id }')} }`,
