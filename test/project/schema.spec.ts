@@ -22,7 +22,7 @@ describe('the schema', () => {
     const undescribed: string[] = [];
     visit(parse(file), {
       enter: (node) => {
-        if (node.kind === Kind.DIRECTIVE_DEFINITION) return false;
+        if (node.kind === Kind.DIRECTIVE_DEFINITION || node.kind === Kind.SCHEMA_DEFINITION) return false;
         if (!/^(\w+TypeDefinition|\w+ValueDefinition|FieldDefinition)$/.test(node.kind)) return undefined;
         const { name, description } = node as FieldDefinitionNode;
         if ((description?.value ?? '').trim() === '') undescribed.push(name.value);
