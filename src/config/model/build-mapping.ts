@@ -4,7 +4,7 @@ import { type FieldDefinition, type FieldReader, isMapped, resolveFields } from 
 import { type Match, matchOf } from '../../common/match.js';
 import { GROUP_FIELDS } from '../../groups/group.fields.js';
 import { USER_FIELDS } from '../../users/user.fields.js';
-import type { DirectoryMapping, RoleMapping } from './mapping.js';
+import type { RoleMapping } from './mapping.js';
 import {
   isCustom,
   isReference,
@@ -49,13 +49,15 @@ function effectiveModel(model: Model) {
   };
 }
 
-/** Makes the effective mapping of a directory: the model, and the defaults of its preset. */
-export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
+/** Makes the effective mapping of a directory: the model, and the defaults of its preset, where presets.yaml says what the keys mean. */
+export function buildMapping(model: Model, baseDn: string) {
   const { server, uuid, createdAt, modifiedAt, users, groups, visibility } = effectiveModel(model);
   const { hasAssertions, mayBeEmpty, singleValued, namingAttribute } = PRESETS[server];
   const entriesOf = (kind: Kind, { base, filter, id, name, fields }: Entries) => ({
     ...{ uuid, createdAt, modifiedAt, filter, id, name },
+    /** DNs below which the entries are: at least one. */
     bases: base.map((each) => (each.trim() === '' ? baseDn : `${each},${baseDn}`)),
+    /** The built-in fields with their attributes, and then the fields of the model file. */
     fields: definedFields(kind, { createdAt: [createdAt], id: [id], name }, fields),
     ...(hasAssertions && { hasAssertions }),
   });
@@ -67,6 +69,7 @@ export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
   return {
     users: {
       ...entriesOf('users', users),
+      /** Filter (RFC 4515) of entries that are not active. Null: all are active. */
       disabled,
       rules: visibility.users ?? [],
       ...(memberOf.length > 0 && { memberOf }),
