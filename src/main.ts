@@ -1,7 +1,6 @@
 import 'reflect-metadata';
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
-import { deepFreeze } from './common/deep-freeze.js';
 import type { Config } from './config/config.js';
 import { endOnFaults, explain, notify, readUsableConfig } from './process.js';
 
@@ -23,7 +22,7 @@ try {
 function receiveConfig(): Promise<Config> {
   return new Promise((resolve) => {
     process.on('message', ({ config }: { config?: Config }) => {
-      if (config !== undefined) resolve(deepFreeze(config));
+      if (config !== undefined) resolve(config);
     });
     notify('starts');
   });

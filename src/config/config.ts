@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { deepFreeze } from '../common/deep-freeze.js';
 import type { PresetName } from './model/presets/presets.js';
 import { checkModel, NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
 import { describeProblems, didYouMean } from './model/yaml-file.js';
@@ -12,7 +11,7 @@ import { buildDirectory, modelFileOf, namesSampleDirectory, withServer } from '.
 import { buildExplorer, buildLimits, buildMonitoring, buildRedis, buildService } from './settings/service.js';
 import { readWebhooks, type WebhookTarget } from './webhooks/webhook-file.js';
 
-/** The whole configuration. It is frozen and does not change while the process runs. */
+/** The whole configuration. It does not change while the process runs. */
 export interface Config extends Readonly<ReturnType<typeof buildConfig>> {
   /** Receivers to which changes are sent. */
   readonly webhooks: readonly WebhookTarget[];
@@ -66,7 +65,7 @@ export function readConfig(
     ...findMore(config),
   ];
   if (all.length > 0) throw new ConfigError(all);
-  return deepFreeze(config);
+  return config;
 }
 
 /** Kubernetes sets such variables in a pod for each service, such as one with the name `directory`. */
@@ -126,10 +125,6 @@ function findContradictions(settings: Settings, wrong: readonly SettingName[]): 
   return contradictions.flatMap(([exists, problem]) => (exists && !isAboutWrong(problem) ? [problem] : []));
 }
 
-export function readConfigWithoutModel(environment: Environment = process.env): Config {
-  return readConfig({ ...environment, DIRECTORY_MODEL: '' });
-}
-
 /**
  * Returns the configuration with the preset of a server that was recognized, unless the model names the kind of server.
  * @throws ConfigError if fields of the model conflict with those of the preset
@@ -142,7 +137,7 @@ export function configFor(config: Config, server: PresetName): Config {
   if (conflicts.length > 0)
     throw new ConfigError(conflicts.map((each) => `${each}, on a server of the kind ${server}`));
   if (directory.server === server) return config;
-  return deepFreeze({ ...config, directory: withServer(directory, model, server) });
+  return { ...config, directory: withServer(directory, model, server) };
 }
 
 /** Uses the default of an invalid setting, so that the other settings can be checked too. */
@@ -219,9 +214,9 @@ export function configOfWorker(config: Config): Config {
   const poolSize = Math.max(2, shareOf(database.poolSize));
   const previewPoolSize = shareOf(database.previewPoolSize);
   const [connections, streams] = [shareOf(limits.connections), shareOf(limits.streams)];
-  return deepFreeze({
+  return {
     ...config,
     database: { ...database, poolSize, previewPoolSize },
     limits: { ...limits, connections, streams },
-  });
+  };
 }

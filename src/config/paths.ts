@@ -32,6 +32,3 @@ function packaged(path: string): string {
 function resolveDefault(path: string): string {
   return existsSync(path) || !existsSync(packaged(path)) ? resolve(path) : packaged(path);
 }
-
-/** Beside the code: this module has the same depth in src/, dist/ and the bundle. */
-export const PRESETS_FILE = fileURLToPath(new URL('../config/model/presets/presets.yaml', import.meta.url));

@@ -37,9 +37,9 @@ const targetOf = (known: readonly string[]) =>
         .default(['directory']),
       allowPrivate: z.boolean().default(false),
     })
-    .superRefine(({ url, allowPrivate }, context) => {
-      const message = allowPrivate ? null : faultOfUrl(new URL(url));
-      if (message !== null) context.addIssue({ code: 'custom', path: ['url'], message });
+    .refine(({ url, allowPrivate }) => allowPrivate || isPublicSite(new URL(url)), {
+      path: ['url'],
+      error: 'http, or a private address: expected https and a public address, or allowPrivate: true',
     });
 
 /** A receiver of changes. */
@@ -83,9 +83,7 @@ const withoutSecrets = ({ text, ...place }: FileProblem): FileProblem => ({
 });
 
 /** Names are resolved at each delivery. */
-function faultOfUrl(url: URL): string | null {
-  if (url.protocol !== 'https:') return 'expected an https URL, or allowPrivate: true';
+function isPublicSite(url: URL): boolean {
   const host = hostOf(url);
-  if (isIP(host) === 0 || isPublicAddress(host)) return null;
-  return 'a private address: expected a public one, or allowPrivate: true';
+  return url.protocol === 'https:' && (isIP(host) === 0 || isPublicAddress(host));
 }
