@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import type { PresetName } from './model/presets/presets.js';
-import { checkModel, NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
+import { checkModel, readModel } from './model/read-model.js';
 import { describeProblems, didYouMean } from './model/yaml-file.js';
 import { BUILT_IN_SCOPES, type ScopeDefinition } from './scopes.js';
 import { type SettingName, SETTING_NAMES, SECRETS, SETTINGS, type Settings } from './settings.js';
@@ -48,19 +48,18 @@ export function readConfig(
   findMore: (config: Config) => readonly string[] = () => [],
 ): Config {
   const { settings, problems, wrong } = readSettings(environment);
-  const modelFile = modelFileOf(settings);
-  const isOfFile = settings.DIRECTORY_URL.startsWith('file:');
-  const read = modelFile === undefined ? NO_MODEL : readModel(modelFile, isOfFile);
+  const read = readModel(modelFileOf(settings), settings.DIRECTORY_URL.startsWith('file:'));
   const built = buildConfig(settings, read, environment['DIRECTORY_BIND_PASSWORD_FILE'] || null);
   const webhooks = readWebhooks(settings.DIRECTORY_WEBHOOKS, built.scopes);
   const config = { ...built, webhooks: webhooks.targets };
-  const { users } = built.directory.mapping;
   const all = [
     ...problems,
     ...findUnknown(environment),
     ...findContradictions(settings, wrong),
     ...read.problems,
-    ...(read.problems.length === 0 ? findUserFieldProblems(built.auth, users.fields) : []),
+    ...(read.problems.length === 0
+      ? findUserFieldProblems(config.auth, config.directory.mapping.users.fields)
+      : []),
     ...webhooks.problems,
     ...findMore(config),
   ];
@@ -173,7 +172,11 @@ function readVariable(environment: Environment, name: SettingName): { value?: st
   }
 }
 
-function buildConfig(settings: Settings, { model, text }: ReadModel, passwordFile: string | null) {
+function buildConfig(
+  settings: Settings,
+  { model, text }: ReturnType<typeof readModel>,
+  passwordFile: string | null,
+) {
   const service = buildService(settings);
   const { TRUSTED_DOCUMENTS: documents, TRUSTED_DOCUMENTS_MODE: mode } = settings;
   return {

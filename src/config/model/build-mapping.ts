@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-import { type FieldDefinition, type FieldReader, isMapped, resolveFields } from '../../common/field.js';
+import { type Field, type FieldDefinition, type FieldReader, isMapped } from '../../common/field.js';
 import { type Match, matchOf } from '../../common/match.js';
 import { GROUP_FIELDS } from '../../groups/group.fields.js';
 import { USER_FIELDS } from '../../users/user.fields.js';
@@ -97,7 +97,11 @@ function definedFields(kind: Kind, identity: Record<string, string[]>, fields: E
   const written = Object.entries(fields);
   const own = written.flatMap(([name, field]) => (isCustom(field) ? [definitionOf(kind, name, field)] : []));
   const builtIn = written.flatMap(([name, field]) => (isCustom(field) ? [] : [[name, field] as const]));
-  return resolveFields([...BUILT_IN_FIELDS[kind], ...own], { ...identity, ...Object.fromEntries(builtIn) });
+  const given = new Map([...Object.entries(identity), ...builtIn]);
+  return [...BUILT_IN_FIELDS[kind], ...own].map((definition): Field => {
+    const attributes = given.get(definition.name) ?? definition.attributes;
+    return { ...definition, attributes, attribute: attributes[0] ?? '' };
+  });
 }
 
 /** Writes the effective model as a model file. */

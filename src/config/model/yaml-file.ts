@@ -1,4 +1,3 @@
-import { counted } from '../../common/counted.js';
 import { readFileSync, statSync } from 'node:fs';
 import { suggestionList } from 'graphql/jsutils/suggestionList.js';
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
@@ -7,8 +6,6 @@ import { printable } from '../../common/printable.js';
 
 /** The largest file in bytes. A model has a few kilobytes. */
 const MOST_BYTES = 100_000;
-/** The most problems that are listed. */
-const MOST_PROBLEMS = 100;
 
 /** Without its warnings about tags and directives, which count as errors here, the library would read the file. */
 const OPTIONS = { schema: 'core', merge: false, resolveKnownTags: false, stringKeys: true } as const;
@@ -66,13 +63,14 @@ function parseYaml(text: string) {
 
 /**
  * Reads a file that a setting names, and checks its text.
- * @returns null instead of a result if it cannot be read; one line for each problem: FILE:LINE:COLUMN, key and cause
+ * @returns null instead of a result if there is none, or it cannot be read; one line for each problem: FILE:LINE:COLUMN, key and cause
  */
 export function readYaml<Checked extends { readonly problems: readonly FileProblem[] }>(
   setting: string,
-  file: string,
+  file: string | undefined,
   check: (text: string) => Checked,
 ): { checked: Checked | null; problems: readonly string[] } {
+  if (file === undefined) return { checked: null, problems: [] };
   let text: string;
   try {
     const status = statSync(file);
@@ -91,11 +89,9 @@ export function readYaml<Checked extends { readonly problems: readonly FileProbl
 
 /** One line for each problem, in the order of the file. */
 export function describeProblems(file: string, problems: readonly FileProblem[]): string[] {
-  const lines = [...problems]
+  return [...problems]
     .sort((left, right) => left.line - right.line || left.column - right.column)
     .map(({ line, column, text }) => `${file}:${line}:${column}: ${text}`);
-  const more = lines.length - MOST_PROBLEMS;
-  return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `${file}: ${counted(more, 'more problem')}`] : lines;
 }
 
 /** The message about unknown keys is the list of those that are known. */

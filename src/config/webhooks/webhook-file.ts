@@ -39,7 +39,7 @@ const targetOf = (known: readonly string[]) =>
     })
     .refine(({ url, allowPrivate }) => allowPrivate || isPublicSite(new URL(url)), {
       path: ['url'],
-      error: 'http, or a private address: expected https and a public address, or allowPrivate: true',
+      error: 'a private address, or http: expected https and a public address, or allowPrivate: true',
     });
 
 /** A receiver of changes. */
@@ -61,11 +61,7 @@ const fileOf = (known: readonly string[]) =>
  * @param scopes those of the configuration
  * @returns one line for each problem: FILE:LINE:COLUMN, key and cause
  */
-export function readWebhooks(
-  file: string | undefined,
-  scopes: readonly ScopeDefinition[],
-): { readonly targets: readonly WebhookTarget[]; readonly problems: readonly string[] } {
-  if (file === undefined) return { targets: [], problems: [] };
+export function readWebhooks(file: string | undefined, scopes: readonly ScopeDefinition[]) {
   const check = (text: string) => checkWebhookFile(text, scopes);
   const { checked, problems } = readYaml('DIRECTORY_WEBHOOKS', file, check);
   return { targets: checked?.targets ?? [], problems };
