@@ -12,10 +12,7 @@ import { buildExplorer, buildLimits, buildMonitoring, buildRedis, buildService }
 import { readWebhooks, type WebhookTarget } from './webhooks/webhook-file.js';
 
 /** The whole configuration. It does not change while the process runs. */
-export interface Config extends Readonly<ReturnType<typeof buildConfig>> {
-  /** Receivers to which changes are sent. */
-  readonly webhooks: readonly WebhookTarget[];
-}
+export type Config = Readonly<ReturnType<typeof buildConfig> & { webhooks: readonly WebhookTarget[] }>;
 
 /** The environment is not usable. `problems` has one line for each problem, with all problems at once. */
 export class ConfigError extends Error {
@@ -57,9 +54,7 @@ export function readConfig(
     ...findUnknown(environment),
     ...findContradictions(settings, wrong),
     ...read.problems,
-    ...(read.problems.length === 0
-      ? findUserFieldProblems(config.auth, config.directory.mapping.users.fields)
-      : []),
+    ...(read.problems.length === 0 ? findUserFieldProblems(config) : []),
     ...webhooks.problems,
     ...findMore(config),
   ];
@@ -131,8 +126,7 @@ function findContradictions(settings: Settings, wrong: readonly SettingName[]): 
 export function configFor(config: Config, server: PresetName): Config {
   const { directory, model, modelFile, modelText } = config;
   if (directory.isServerGiven) return config;
-  const { problems } = checkModel(modelText ?? '#', server);
-  const conflicts = describeProblems(modelFile ?? '', problems);
+  const conflicts = describeProblems(modelFile ?? '', checkModel(modelText ?? '#', server).problems);
   if (conflicts.length > 0)
     throw new ConfigError(conflicts.map((each) => `${each}, on a server of the kind ${server}`));
   if (directory.server === server) return config;

@@ -32,9 +32,8 @@ function readFile(file: string): string {
     return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const isNamed = Boolean(ENVIRONMENT['ENV_FILE']);
-    if (code === 'ENOENT' && !isNamed) return '';
-    const remedy = 'run as a user who may read it, or correct ENV_FILE';
+    if (code === 'ENOENT' && !ENVIRONMENT['ENV_FILE']) return '';
+    const remedy = 'correct ENV_FILE, or run as a user who may read it';
     throw new ConfigError([`The file of settings ${file} cannot be read (${code}): ${remedy}`]);
   }
 }

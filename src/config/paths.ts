@@ -14,8 +14,6 @@ export const HOME = IS_INSTALLED ? resolve() : packaged('');
 /** The command line, as the operator calls it. Where the package is not installed, npx would run another one of that name. */
 const INSTALLED_PROGRAM = existsSync('node_modules/.bin/directory') ? 'npx directory' : 'directory';
 export const PROGRAM = IS_INSTALLED ? INSTALLED_PROGRAM : './directory';
-
-/** The model file of the sample directory. */
 export const SAMPLE_MODEL = relative('', resolveDefault('sample/model.yaml'));
 
 /** The absolute path of what a setting names. */

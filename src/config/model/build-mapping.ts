@@ -27,7 +27,7 @@ export function mappableFields(kind: 'users' | 'groups'): string[] {
   return BUILT_IN_FIELDS[kind].filter(isMapped).map(({ name }) => name);
 }
 
-type Kind = 'users' | 'groups';
+export type Kind = 'users' | 'groups';
 
 /** The model with the defaults of its preset. */
 function effectiveModel(model: Model) {

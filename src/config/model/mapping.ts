@@ -11,7 +11,6 @@ export type AudienceLevel = (typeof AUDIENCE_LEVELS)[keyof typeof AUDIENCE_LEVEL
 
 /** Locations of users and groups, and names of their attributes. */
 export type DirectoryMapping = Readonly<ReturnType<typeof buildMapping>>;
-/** What the mappings of users and groups share. */
 export type EntryMapping = DirectoryMapping['users' | 'groups'];
 
 /** How the values of an attribute of a group name its members: by DN, by id of a user, or by entryUUID. */

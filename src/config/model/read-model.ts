@@ -1,7 +1,7 @@
 import type { Field } from '../../common/field.js';
 import { compileFilter, InvalidFilterError } from '../../ldap/filter/filter.js';
 import { BUILT_IN_SCOPES } from '../scopes.js';
-import { BUILT_IN_FIELDS, buildMapping, mappableFields } from './build-mapping.js';
+import { BUILT_IN_FIELDS, buildMapping, type Kind, mappableFields } from './build-mapping.js';
 import { type DirectoryMapping, hasRules, memberAttributesOf } from './mapping.js';
 import { isCustom, MODEL, type Model, type OwnField } from './model.schema.js';
 import { DEFAULT_PRESET, type PresetName } from './presets/presets.js';
@@ -53,7 +53,6 @@ function findServerFilters(kind: Kind, model: Model): Found[] {
 }
 
 const MOST_FIELDS = 100;
-type Kind = 'users' | 'groups';
 const KINDS: readonly Kind[] = ['users', 'groups'];
 
 /** Names of the built-in schema besides those of the tables of fields: of objects, filters and inputs of previews. */

@@ -33,9 +33,7 @@ function parseYaml(text: string) {
       ? parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))
       : undefined;
     const nodes = [part === 'value' ? document.getIn(path, true) : undefined, pair?.key];
-    const offset = nodes
-      .map((node) => (isNode(node) ? node.range?.[0] : undefined))
-      .find((each) => each != null);
+    const [offset] = nodes.flatMap((node) => (isNode(node) ? (node.range?.[0] ?? []) : []));
     return offset ?? (path.length === 0 ? 0 : offsetOf(path.slice(0, -1), 'key'));
   };
   const malformed = (message: string, offset = 0) =>
@@ -57,7 +55,7 @@ function parseYaml(text: string) {
     problems,
     /** A problem with the value or the key at a path. A path that does not exist is at its last key that does. */
     problemOf: (path: Path, problem: string, part: 'key' | 'value' = 'value') =>
-      problemAt(offsetOf(path, part), `${nameOf(path)}: ${problem}`),
+      problemAt(offsetOf(path, part), `${clip(path.map(String).join('.')) || 'the file'}: ${problem}`),
   };
 }
 
@@ -146,10 +144,6 @@ function removePart(root: unknown, { path, isKey = false }: Issue): void {
     (value as Record<PropertyKey, unknown> | null)?.[step];
   const parent = part.slice(0, -1).reduce(stepInto, root);
   if (typeof parent === 'object' && parent !== null) Reflect.deleteProperty(parent, part.at(-1) ?? '');
-}
-
-function nameOf(path: Path): string {
-  return path.length === 0 ? 'the file' : clip(path.map(String).join('.'));
 }
 
 /** Text that may have parts of the file, in a message. Half of a pair of surrogates is left out. */

@@ -9,10 +9,7 @@ export function isEmbedded({ DATABASE_URL }: Settings): boolean {
 }
 
 /** The name of a database for operators, without user information. */
-export function nameDatabase({
-  url,
-  embedded,
-}: Pick<ReturnType<typeof buildDatabase>, 'url' | 'embedded'>): string {
+export function nameDatabase({ url, embedded }: { url: string; embedded: string | null }): string {
   if (embedded !== null) return `embedded database in ${embedded}`;
   const { host, pathname } = new URL(url);
   return `database «${pathname.slice(1)}» at ${host === '' ? 'the local socket' : host}`;

@@ -12,11 +12,9 @@ export const manifest = z
   .trim()
   .transform((file, context): ReadonlyMap<string, string> => {
     const { data, error } = DOCUMENTS.safeParse(readManifest(file));
-    const [wrong] = error?.issues[0]?.path ?? [];
-    const at = wrong === undefined ? '' : ` (see «${String(wrong).slice(0, 200)}»)`;
     const expected = `of at most ${MAX_BYTES} bytes with documents by hash`;
     if (error !== undefined)
-      context.addIssue(`names a file that is not a readable JSON object ${expected}${at}: ${file}`);
+      context.addIssue(`names a file that is not a readable JSON object ${expected}: ${file}`);
     return new Map(
       Object.entries(data ?? {}).map(([id, document]) => [id.replace(/^sha256:/, ''), document]),
     );
