@@ -54,7 +54,7 @@ export function readConfig(
     ...findUnknown(environment),
     ...findContradictions(settings, wrong),
     ...read.problems,
-    ...(read.problems.length === 0 ? findUserFieldProblems(config) : []),
+    ...(read.problems.length === 0 ? findUserFieldProblems(built.auth, built.directory) : []),
     ...webhooks.problems,
     ...findMore(config),
   ];

@@ -4,12 +4,12 @@ import { type Field, type FieldDefinition, type FieldReader, isMapped } from '..
 import { type Match, matchOf } from '../../common/match.js';
 import { GROUP_FIELDS } from '../../groups/group.fields.js';
 import { USER_FIELDS } from '../../users/user.fields.js';
-import type { RoleMapping } from './mapping.js';
 import {
   isCustom,
   isReference,
   type Model,
   type OwnField,
+  type RoleMapping,
   type ValueType,
   valueTypeOf,
 } from './model.schema.js';

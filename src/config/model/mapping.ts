@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { buildMapping } from './build-mapping.js';
+import type { MemberForm, RoleMapping } from './model.schema.js';
+
+export { type MemberForm, NAMED_BY, type NamedBy, type RoleMapping } from './model.schema.js';
 
 /**
  * The levels under which audiences are stored. 0 is everyone; a higher level is a smaller audience. The level of a group
@@ -13,29 +16,12 @@ export type AudienceLevel = (typeof AUDIENCE_LEVELS)[keyof typeof AUDIENCE_LEVEL
 export type DirectoryMapping = Readonly<ReturnType<typeof buildMapping>>;
 export type EntryMapping = DirectoryMapping['users' | 'groups'];
 
-/** How the values of an attribute of a group name its members: by DN, by id of a user, or by entryUUID. */
-export const NAMED_BY = ['dn', 'id', 'uuid'] as const;
-export type NamedBy = (typeof NAMED_BY)[number];
-
 type Roles = Readonly<Record<'members' | 'admins' | 'owners', RoleMapping>>;
-
-/** The attributes of a group that name the entries of a role, in one or several forms. All of them count. Empty: there are none. */
-export type RoleMapping = readonly MemberForm[];
-
-/** Attributes whose values name entries in the same way. With several attributes, all of them count. */
-export interface MemberForm {
-  readonly attributes: readonly string[];
-  /** No other form of the role has the same. */
-  readonly by: NamedBy;
-  /** Whether the attribute has at most one value. */
-  readonly isSingle?: boolean;
-}
 
 export function mappingOf({ users, groups }: DirectoryMapping, kind: 'person' | 'group'): EntryMapping {
   return kind === 'person' ? users : groups;
 }
 
-/** Whether rules can hide something from someone. */
 export function hasRules({ users, groups }: DirectoryMapping): boolean {
   return users.rules.length + groups.rules.length + groups.memberRules.length > 0;
 }

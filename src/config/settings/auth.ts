@@ -1,13 +1,13 @@
-import type { Config } from '../config.js';
 import { resolveFile, SAMPLE_CLIENTS } from '../paths.js';
 import type { Settings } from '../settings.js';
+import type { DirectoryConfig } from './directory.js';
 import { PROVIDERS, type TokenRules } from './providers.js';
 
 export type AuthConfig = Readonly<ReturnType<typeof buildAuth>>;
 
-export function findUserFieldProblems({ auth, directory }: Pick<Config, 'auth' | 'directory'>): string[] {
-  const { userField } = auth.rules;
-  const field = directory.mapping.users.fields.find(({ name }) => name === userField);
+export function findUserFieldProblems({ rules }: AuthConfig, { mapping }: DirectoryConfig): string[] {
+  const { userField } = rules;
+  const field = mapping.users.fields.find(({ name }) => name === userField);
   const isUsable = field?.isFilterable === true && ['String', 'URL', 'Int'].includes(field.type);
   if (['id', 'email', 'uuid'].includes(userField) || isUsable) return [];
   const expected = 'id, email, uuid, or a filterable field of users of type String, URL or Int';
