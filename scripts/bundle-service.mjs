@@ -1,6 +1,6 @@
 // Bundles the compiled service into dist/bundled, which is what runs (docs/adr/0049-bundle.md): `npm run compile:bundle`.
-import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 import { filesOf, hashFiles, readDigest } from './build-inputs.mjs';
@@ -61,6 +61,9 @@ export async function bundleService() {
   });
   await bundle.close();
   writeFileSync(join(unfinished, 'main.js'), MAIN);
+  // Data that modules read from beside them.
+  for (const data of inputs().filter((name) => name.endsWith('.yaml')))
+    copyFileSync(data, join(unfinished, basename(data)));
   writeFileSync(
     join(unfinished, 'licenses.md'),
     licensesOf(output.flatMap(({ moduleIds = [] }) => moduleIds)),
@@ -82,9 +85,12 @@ function licensesOf(modules) {
   return notices.join('\n');
 }
 
+function inputs() {
+  return filesOf('dist').filter((name) => /\.(m?js|yaml)$/.test(name) && !name.startsWith('dist/bundled'));
+}
+
 function hashInputs() {
-  const compiled = filesOf('dist').filter((name) => /\.m?js$/.test(name) && !name.startsWith('dist/bundled'));
-  return hashFiles('.', [...compiled, 'package-lock.json', 'scripts/bundle-service.mjs']);
+  return hashFiles('.', [...inputs(), 'package-lock.json', 'scripts/bundle-service.mjs']);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await bundleService();

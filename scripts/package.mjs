@@ -8,7 +8,6 @@ const FILES = [
   'bin',
   'dist/build.json',
   'dist/bundled',
-  'dist/config/model/presets/presets.yaml',
   'web/explorer/dist',
   'sample/clients.json',
   'sample/directory.ldif',

@@ -7,10 +7,8 @@ import { DataSource } from 'typeorm';
 import { createApp } from './app.module.js';
 import { Incident } from './common/incident.js';
 import { ServiceUnavailableError } from './common/errors.js';
-import { printable } from './common/printable.js';
 import { readBuild } from './config/build.js';
 import { type Config, configFor, configOfWorker } from './config/config.js';
-import { describeChangedSettings } from './config/environment-file.js';
 import type { PresetName } from './config/model/presets/presets.js';
 import { PROGRAM } from './config/paths.js';
 import type { DirectoryDataSource } from './database/connections/data-source.js';
@@ -158,15 +156,11 @@ function watchSignals(): AbortSignal {
   return ending.signal;
 }
 
-/** Logs which build begins with which settings: the first lines of every log. */
+/** Logs which build begins: the first line of every log. */
 export function beginLog(config: Config): void {
   Logger.overrideLogger(NestLog.of(config));
   const { version, commit } = readBuild();
-  const settings = describeChangedSettings().map(({ name, value }) => `  ${name}=${printable(value)}`);
-  const count =
-    settings.length === 0 ? 'all settings have their defaults' : 'settings other than the defaults:';
-  const build = `Version ${version}, commit ${commit ?? 'unknown'}, Node.js ${process.versions.node}`;
-  logger.log([`${build}; ${count}`, ...settings].join('\n'));
+  logger.log(`Version ${version}, commit ${commit ?? 'unknown'}, Node.js ${process.versions.node}`);
 }
 
 /** Logs that the shutdown begins, and, when the process ends without a fault, that it is complete. */

@@ -7,7 +7,6 @@ import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js
 import { printable } from '../common/printable.js';
 import { hideUserInformation, hostOf, isLoopback } from '../common/url.js';
 import { type Config, ConfigError } from '../config/config.js';
-import { describeChangedSettings } from '../config/environment-file.js';
 import { PROGRAM } from '../config/paths.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
 import { Database } from '../database/database.js';
@@ -41,7 +40,7 @@ export async function check({ token }: { token?: string }): Promise<void> {
   const findings = (await examine(token)).map(withFix);
   const countOf = (wanted: Finding['result']) => findings.filter(({ result }) => result === wanted).length;
   const sum = { ok: countOf('ok'), warning: countOf('warning'), problem: countOf('problem') };
-  print({ sum, findings, settings: describeChangedSettings() }, toText(findings, sum));
+  print({ sum, findings }, toText(findings, sum));
   if (sum.problem > 0) process.exitCode ??= EXIT_FAILED;
 }
 
@@ -128,7 +127,7 @@ export function fixFor({ what, cause = '' }: Finding): string {
   return fix.replace('ADDRESS', address).replace('AUTHORITIES', authorities).replace('SERVER', what);
 }
 
-/** Problems are first, and last what only describes: the settings that differ from their defaults. */
+/** Problems are first. */
 function toText(findings: readonly ReturnType<typeof withFix>[], sum: Record<Finding['result'], number>) {
   const parts = [`${sum.ok} ok`, counted(sum.warning, 'warning'), counted(sum.problem, 'problem')];
   const style = sum.problem > 0 ? 'red' : sum.warning > 0 ? 'yellow' : 'green';
@@ -143,13 +142,7 @@ function toText(findings: readonly ReturnType<typeof withFix>[], sum: Record<Fin
     // The remedy of several findings is printed after the last of them.
     return fix === null || sorted[index + 1]?.fix === fix ? [line] : [line, `         → ${fix}`];
   });
-  const changed = describeChangedSettings().map(({ name, value }) => `  ${name}=${printable(value)}`);
-  return [
-    styleText(style, `${findings.length} checked: ${parts.join(', ')}`),
-    ...lines,
-    ...(changed.length === 0 ? [] : ['Settings other than the defaults:']),
-    ...changed.map((line) => styleText('dim', line)),
-  ].join('\n');
+  return [styleText(style, `${findings.length} checked: ${parts.join(', ')}`), ...lines].join('\n');
 }
 
 /** A failed check does not prevent the other checks. */

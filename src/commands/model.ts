@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
-import { readConfigWithoutModel } from '../config/config.js';
+import { readConfig } from '../config/config.js';
 import { describeModel } from '../config/model/build-mapping.js';
 import { modelJsonSchema } from '../config/model/model.schema.js';
 import { AS_JSON, EXIT_FAILED } from '../process.js';
@@ -40,7 +40,7 @@ export async function agreeOnModel(): Promise<void> {
 
 /** A proposal is made where there is no model, or while it is being written. */
 async function proposeModel() {
-  const { directory } = readConfigWithoutModel();
+  const { directory } = readConfig({ ...process.env, DIRECTORY_MODEL: '' });
   return withProgress(async (show) => {
     const progress = (entries: number) => {
       show(`Reading a part of the directory: ${entriesRead(entries)}`);

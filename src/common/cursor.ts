@@ -44,16 +44,13 @@ export function decodeCursor(
   types: readonly CursorValueType[],
   argument: 'after' | 'before',
 ): readonly CursorValue[] {
-  const [bound, ...values] = readCursor(cursor);
+  const [, ...values] = readCursor(cursor);
   const place = types.indexOf('key');
   const sealed = values[place];
   // A key that is not sealed could be one of the client, which searches for the numbers of hidden rows.
-  values[place] = typeof sealed === 'string' && typeof bound === 'string' ? seal.open(sealed, bound) : null;
-  const isOurs = fits(values, types);
-  if (isOurs && bound === binding) return values;
-  const fault = isOurs
-    ? 'belongs to another connection, order or filter: begin again without it'
-    : 'is not one of this service';
+  values[place] = typeof sealed === 'string' ? seal.open(sealed, binding) : null;
+  if (fits(values, types)) return values;
+  const fault = 'is not one of this connection, order and filter: begin again without it';
   throw new ServiceError('INVALID_CURSOR', `The cursor in ${argument} ${fault}`, { argument });
 }
 

@@ -1,13 +1,14 @@
 import { HttpException } from '@nestjs/common';
 
-/** Every code that `extensions.code` can contain, with its HTTP status. docs/http.md describes each one. */
+/** Every code that `extensions.code` can contain, with its HTTP status, of which an exception of Nest has the first. docs/http.md describes each one. */
 const STATUS_OF = {
+  BAD_REQUEST: 400,
   GRAPHQL_PARSE_FAILED: 400,
   GRAPHQL_VALIDATION_FAILED: 400,
   BAD_USER_INPUT: 400,
-  BAD_REQUEST: 400,
   OPERATION_RESOLUTION_FAILURE: 400,
   PERSISTED_QUERY_NOT_FOUND: 400,
+  FORBIDDEN: 403,
   DOCUMENT_NOT_TRUSTED: 403,
   METHOD_NOT_ALLOWED: 405,
   UNSUPPORTED_MEDIA_TYPE: 415,
@@ -15,7 +16,6 @@ const STATUS_OF = {
   PAYLOAD_TOO_LARGE: 413,
   UNAUTHENTICATED: 401,
   INSUFFICIENT_SCOPE: 403,
-  FORBIDDEN: 403,
   NO_USER_CONTEXT: 400,
   NOT_FOUND: 404,
   INVALID_CURSOR: 400,
@@ -93,14 +93,6 @@ export class ServiceUnavailableError extends ServiceError {
   }
 }
 
-/** The codes of Nest exceptions whose status is that of several codes, or of none. */
-const OF_STATUS: Readonly<Record<number, ErrorCode>> = {
-  400: 'BAD_REQUEST',
-  403: 'FORBIDDEN',
-  409: 'CONFLICT',
-  422: 'BAD_USER_INPUT',
-};
-
 /**
  * The error for clients: a ServiceError, or the message of a Nest HttpException. Null for every other error, and
  * for a status that reports a defect, such as 500.
@@ -109,9 +101,8 @@ export function asServiceError(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof HttpException)) return null;
   const status = error.getStatus();
-  const { message } = error;
   if (status < 400 || status === 500 || status === 501) return null;
-  if (status > 501) return new ServiceUnavailableError(message, { cause: error });
-  const code = OF_STATUS[status] ?? ERROR_CODES.find((each) => STATUS_OF[each] === status) ?? 'BAD_REQUEST';
-  return new ServiceError(code, message, {}, { cause: error });
+  if (status > 501) return new ServiceUnavailableError(error.message, { cause: error });
+  const code = ERROR_CODES.find((each) => STATUS_OF[each] === status) ?? 'BAD_REQUEST';
+  return new ServiceError(code, error.message, {}, { cause: error });
 }

@@ -25,23 +25,6 @@ export type FieldReader =
 /** Who sees the value of a field, besides principals with the scope that sees everything. */
 export type FieldAudience = 'groupAdmins' | 'self';
 
-/** What the values of a field, which are DNs, refer to. */
-export interface FieldReference {
-  readonly to: 'user' | 'group';
-  /** Name of the connection of the other side. Null: there is none. */
-  readonly reverse: string | null;
-}
-
-/** How a preview may change a field. */
-export interface FieldChange {
-  /** Label of the field in descriptions of inputs, such as `given name`. */
-  readonly label: string;
-  readonly by: 'self' | 'administrator' | 'owner';
-  readonly isRemovable: boolean;
-  /** Format of a new value. Default: the values that the reader accepts. */
-  readonly format?: 'address';
-}
-
 /** Definition of one mirrored field of users or groups, from which all other code derives the field. */
 export interface FieldDefinition {
   /** Name of the GraphQL field and of the property of the model. */
@@ -65,7 +48,15 @@ export interface FieldDefinition {
   readonly filter?: string;
   /** How texts are compared in filters and orders. Default: caseIgnore. */
   readonly match?: Match;
-  readonly change?: FieldChange;
+  /** How a preview may change the field. */
+  readonly change?: {
+    /** Label of the field in descriptions of inputs, such as `given name`. */
+    readonly label: string;
+    readonly by: 'self' | 'administrator' | 'owner';
+    readonly isRemovable: boolean;
+    /** Format of a new value. Default: the values that the reader accepts. */
+    readonly format?: 'address';
+  };
   /** Default: all principals that may read the object. For others the value is null, without an error. */
   readonly visibleTo?: FieldAudience;
   /** Whether lists have a filter with comparisons of the type of the field, such as IntFilter. */
@@ -74,27 +65,14 @@ export interface FieldDefinition {
   readonly isPersonal?: false;
   /** Why clients must stop using the field, as a sentence. */
   readonly deprecationReason?: string | undefined;
-  /** For the reader `reference`. */
-  readonly reference?: FieldReference;
+  /** For the reader `reference`: what the values, which are DNs, refer to, and the name of the connection of the other side. */
+  readonly reference?: { readonly to: 'user' | 'group'; readonly reverse: string | null };
 }
 
 /** A field with its LDAP attributes. */
 export interface Field extends FieldDefinition {
   /** The first of the attributes, which a preview writes. Empty: the field has no attribute. */
   readonly attribute: string;
-}
-
-/** @param attributes the attributes of fields by name, where they differ from the definition */
-export function resolveFields(
-  definitions: readonly FieldDefinition[],
-  attributes: Readonly<Record<string, readonly string[]>>,
-): readonly Field[] {
-  return definitions.map((definition) => {
-    // A name such as toString is not one of the prototype.
-    const given = Object.hasOwn(attributes, definition.name) ? attributes[definition.name] : undefined;
-    const resolved = given ?? definition.attributes;
-    return { ...definition, attributes: resolved, attribute: resolved[0] ?? '' };
-  });
 }
 
 /** Whether the value of a field comes from an attribute of its own. */
@@ -109,11 +87,6 @@ export function propertyFields(fields: readonly Field[]): Field[] {
 
 export function pictureFields(fields: readonly Field[]): Field[] {
   return fields.filter(({ reader }) => reader === 'picture');
-}
-
-/** Name of the member of a filter that has several values of a field, one of which an object has. */
-export function pluralOf(name: string): string {
-  return `${name}s`;
 }
 
 /** Maximum number of references of one value of a list, each of which is an object in a response. Further ones are omitted. */
@@ -135,11 +108,6 @@ const OF_TYPE: ReadonlySet<FieldReader> = new Set(['url', 'integer', 'number', '
 export function storedName({ name, type, reader, storedAs }: FieldDefinition): string {
   const isNamedAlone = !OF_TYPE.has(reader) && (reader === 'lines' || !isList({ type }));
   return storedAs ?? (isNamedAlone ? name : `${name}:${type}`);
-}
-
-/** Name of the property with the level of a user who has a picture, such as `photoLevel`. It is null without a picture. */
-export function levelOf({ name }: Pick<Field, 'name'>): string {
-  return `${name}Level`;
 }
 
 export function isInstant({ type }: Pick<Field, 'type'>): boolean {

@@ -31,12 +31,9 @@ export function nodeIdOf(type: string, entryUuid: string): string {
 export function parseNodeId(nodeId: string): NodeIdentity | null {
   if (nodeId.length > LONGEST) return null;
   const [type = '', entryUuid = ''] = Buffer.from(nodeId, 'base64url').toString('latin1').split(':');
+  const known = NODE_TYPES.find((each) => each === type);
   const isCanonical = isUuid(entryUuid) && nodeIdOf(type, entryUuid) === nodeId;
-  return isCanonical && isNodeType(type) ? { type, entryUuid } : null;
-}
-
-function isNodeType(type: string): type is NodeType {
-  return (NODE_TYPES as readonly string[]).includes(type);
+  return isCanonical && known !== undefined ? { type: known, entryUuid } : null;
 }
 
 /** How a client names an object: exactly one member has a value. */
@@ -49,17 +46,12 @@ export interface ObjectInput {
 export type LookupKey = 'id' | 'nodeId' | 'email';
 
 /** An object to look up. No object has the value null. */
-interface ObjectLookup {
-  readonly by: LookupKey;
-  readonly value: string | null;
-}
-
-export function lookupOf({ nodeType }: { readonly nodeType: NodeType }, input: ObjectInput): ObjectLookup {
+export function lookupOf({ nodeType }: { readonly nodeType: NodeType }, input: ObjectInput) {
   const { id, nodeId, email } = input;
-  if (typeof id === 'string') return { by: 'id', value: foldId(id) };
-  if (typeof email === 'string') return { by: 'email', value: foldAddress(email) };
+  if (typeof id === 'string') return { by: 'id', value: foldId(id) } as const;
+  if (typeof email === 'string') return { by: 'email', value: foldAddress(email) } as const;
   const node = parseNodeId(nodeId ?? '');
-  return { by: 'nodeId', value: node?.type === nodeType ? node.entryUuid : null };
+  return { by: 'nodeId', value: node?.type === nodeType ? node.entryUuid : null } as const;
 }
 
 const LONGEST_LIST = 100;

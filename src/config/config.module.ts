@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { Config } from './config.js';
 
-/** Injection token of the frozen configuration. */
+/** Injection token of the configuration. */
 export const CONFIG = Symbol('CONFIG');
 
 /** Provides the configuration that was read at the start to all modules. */

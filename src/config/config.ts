@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { deepFreeze } from '../common/deep-freeze.js';
 import type { PresetName } from './model/presets/presets.js';
-import { checkModel, NO_MODEL, type ReadModel, readModel } from './model/read-model.js';
+import { checkModel, readModel } from './model/read-model.js';
 import { describeProblems, didYouMean } from './model/yaml-file.js';
 import { BUILT_IN_SCOPES, type ScopeDefinition } from './scopes.js';
 import { type SettingName, SETTING_NAMES, SECRETS, SETTINGS, type Settings } from './settings.js';
@@ -12,11 +11,8 @@ import { buildDirectory, modelFileOf, namesSampleDirectory, withServer } from '.
 import { buildExplorer, buildLimits, buildMonitoring, buildRedis, buildService } from './settings/service.js';
 import { readWebhooks, type WebhookTarget } from './webhooks/webhook-file.js';
 
-/** The whole configuration. It is frozen and does not change while the process runs. */
-export interface Config extends Readonly<ReturnType<typeof buildConfig>> {
-  /** Receivers to which changes are sent. */
-  readonly webhooks: readonly WebhookTarget[];
-}
+/** The whole configuration. It does not change while the process runs. */
+export type Config = Readonly<ReturnType<typeof buildConfig> & { webhooks: readonly WebhookTarget[] }>;
 
 /** The environment is not usable. `problems` has one line for each problem, with all problems at once. */
 export class ConfigError extends Error {
@@ -49,24 +45,21 @@ export function readConfig(
   findMore: (config: Config) => readonly string[] = () => [],
 ): Config {
   const { settings, problems, wrong } = readSettings(environment);
-  const modelFile = modelFileOf(settings);
-  const isOfFile = settings.DIRECTORY_URL.startsWith('file:');
-  const read = modelFile === undefined ? NO_MODEL : readModel(modelFile, isOfFile);
+  const read = readModel(modelFileOf(settings), settings.DIRECTORY_URL.startsWith('file:'));
   const built = buildConfig(settings, read, environment['DIRECTORY_BIND_PASSWORD_FILE'] || null);
   const webhooks = readWebhooks(settings.DIRECTORY_WEBHOOKS, built.scopes);
   const config = { ...built, webhooks: webhooks.targets };
-  const { users } = built.directory.mapping;
   const all = [
     ...problems,
     ...findUnknown(environment),
     ...findContradictions(settings, wrong),
     ...read.problems,
-    ...(read.problems.length === 0 ? findUserFieldProblems(built.auth, users.fields) : []),
+    ...(read.problems.length === 0 ? findUserFieldProblems(built.auth, built.directory) : []),
     ...webhooks.problems,
     ...findMore(config),
   ];
   if (all.length > 0) throw new ConfigError(all);
-  return deepFreeze(config);
+  return config;
 }
 
 /** Kubernetes sets such variables in a pod for each service, such as one with the name `directory`. */
@@ -126,10 +119,6 @@ function findContradictions(settings: Settings, wrong: readonly SettingName[]): 
   return contradictions.flatMap(([exists, problem]) => (exists && !isAboutWrong(problem) ? [problem] : []));
 }
 
-export function readConfigWithoutModel(environment: Environment = process.env): Config {
-  return readConfig({ ...environment, DIRECTORY_MODEL: '' });
-}
-
 /**
  * Returns the configuration with the preset of a server that was recognized, unless the model names the kind of server.
  * @throws ConfigError if fields of the model conflict with those of the preset
@@ -137,12 +126,11 @@ export function readConfigWithoutModel(environment: Environment = process.env): 
 export function configFor(config: Config, server: PresetName): Config {
   const { directory, model, modelFile, modelText } = config;
   if (directory.isServerGiven) return config;
-  const { problems } = checkModel(modelText ?? '#', server);
-  const conflicts = describeProblems(modelFile ?? '', problems);
+  const conflicts = describeProblems(modelFile ?? '', checkModel(modelText ?? '#', server).problems);
   if (conflicts.length > 0)
     throw new ConfigError(conflicts.map((each) => `${each}, on a server of the kind ${server}`));
   if (directory.server === server) return config;
-  return deepFreeze({ ...config, directory: withServer(directory, model, server) });
+  return { ...config, directory: withServer(directory, model, server) };
 }
 
 /** Uses the default of an invalid setting, so that the other settings can be checked too. */
@@ -178,7 +166,11 @@ function readVariable(environment: Environment, name: SettingName): { value?: st
   }
 }
 
-function buildConfig(settings: Settings, { model, text }: ReadModel, passwordFile: string | null) {
+function buildConfig(
+  settings: Settings,
+  { model, text }: ReturnType<typeof readModel>,
+  passwordFile: string | null,
+) {
   const service = buildService(settings);
   return {
     ...service,
@@ -218,9 +210,9 @@ export function configOfWorker(config: Config): Config {
   const poolSize = Math.max(2, shareOf(database.poolSize));
   const previewPoolSize = shareOf(database.previewPoolSize);
   const [connections, streams] = [shareOf(limits.connections), shareOf(limits.streams)];
-  return deepFreeze({
+  return {
     ...config,
     database: { ...database, poolSize, previewPoolSize },
     limits: { ...limits, connections, streams },
-  });
+  };
 }

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeChangedSettings, loadEnvironmentFile } from './environment-file.js';
+import { loadEnvironmentFile } from './environment-file.js';
 
 describe('the file of settings', () => {
   const directory = mkdtempSync(join(tmpdir(), 'environment-'));
@@ -46,26 +46,5 @@ describe('the file of settings', () => {
     load('TEST_OF_PROCESS=c\nTEST_ONE=3\n');
     const { TEST_OF_PROCESS: own, TEST_ONE: one, TEST_TWO: two } = process.env;
     expect([own, one, two]).toEqual(['a', '3', undefined]);
-  });
-});
-
-describe('the settings that differ from their defaults', () => {
-  it('are listed without secrets and the user information of URLs', () => {
-    const environment = {
-      PORT: ' 3000',
-      HOST: '',
-      LOG_REQUESTS: 'TRUE',
-      WORKERS: '2',
-      DATABASE_URL: 'postgres://me:secret@db/directory',
-      URL_SIGNING_KEYS_FILE: '/run/secrets/keys',
-      DIRECTORY_URL: 'ldap://me:secret@ldap',
-    };
-    const listed = describeChangedSettings(environment).map(({ name, value }) => `${name}=${value}`);
-    expect(listed.sort()).toEqual([
-      'DATABASE_URL=(set)',
-      'DIRECTORY_URL=ldap://(hidden)@ldap',
-      'URL_SIGNING_KEYS=(set)',
-      'WORKERS=2',
-    ]);
   });
 });

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { isDeepStrictEqual, parseEnv } from 'node:util';
-import { hideUserInformation } from '../common/url.js';
+import { parseEnv } from 'node:util';
 import { ConfigError, type Environment } from './config.js';
 import { HOME } from './paths.js';
-import { SECRETS, SETTING_NAMES, SETTINGS } from './settings.js';
 
 /** The variables of the process, also those that are loaded later. */
 const ENVIRONMENT: Environment = process.env;
@@ -40,12 +38,8 @@ function readFile(file: string): string {
     return readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const isNamed = Boolean(ENVIRONMENT['ENV_FILE']);
-    if (code === 'ENOENT' && !isNamed) return '';
-    const remedy =
-      code === 'EACCES' || code === 'EPERM'
-        ? 'run the command as the user of the service, or as root'
-        : `${isNamed ? 'correct ENV_FILE, or ' : ''}make it a file of lines NAME=value`;
+    if (code === 'ENOENT' && !ENVIRONMENT['ENV_FILE']) return '';
+    const remedy = 'correct ENV_FILE, or run as a user who may read it';
     throw new ConfigError([`The file of settings ${file} cannot be read (${code}): ${remedy}`]);
   }
 }
@@ -59,15 +53,4 @@ function withAbsolutePaths(name: string, value: string, directory: string): stri
   return value
     .replace(/^((?:file|embedded):)(?!\/)(.+)/, absolute)
     .replace(/([?&]ssl(?:cert|key|rootcert)=)([^&,]+)/g, absolute);
-}
-
-/** Describes the settings whose values differ from their defaults, without secrets, and without the user information of URLs. */
-export function describeChangedSettings(environment: Environment = ENVIRONMENT) {
-  return SETTING_NAMES.flatMap((name) => {
-    const { [name]: value = '', [`${name}_FILE`]: file = '' } = environment;
-    if (SECRETS.has(name)) return value === '' && file === '' ? [] : [{ name, value: '(set)' }];
-    const [given, standard] = [value, undefined].map((each) => SETTINGS[name].safeParse(each));
-    if (value === '' || isDeepStrictEqual(given, standard)) return [];
-    return [{ name, value: hideUserInformation(value) }];
-  });
 }

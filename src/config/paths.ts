@@ -14,8 +14,6 @@ export const HOME = IS_INSTALLED ? resolve() : packaged('');
 /** The command line, as the operator calls it. Where the package is not installed, npx would run another one of that name. */
 const INSTALLED_PROGRAM = existsSync('node_modules/.bin/directory') ? 'npx directory' : 'directory';
 export const PROGRAM = IS_INSTALLED ? INSTALLED_PROGRAM : './directory';
-
-/** The model file of the sample directory. */
 export const SAMPLE_MODEL = relative('', resolveDefault('sample/model.yaml'));
 
 /** The absolute path of what a setting names. */
@@ -32,6 +30,3 @@ function packaged(path: string): string {
 function resolveDefault(path: string): string {
   return existsSync(path) || !existsSync(packaged(path)) ? resolve(path) : packaged(path);
 }
-
-/** Beside the code: this module has the same depth in src/, dist/ and the bundle. */
-export const PRESETS_FILE = fileURLToPath(new URL('../config/model/presets/presets.yaml', import.meta.url));

@@ -1,10 +1,10 @@
 import { Field, ObjectType, Query, Resolver } from '@nestjs/graphql';
 import { InheritAccess, Public } from '../auth/access.js';
-import { type Build, readBuild } from '../config/build.js';
+import { readBuild } from '../config/build.js';
 import { CachePolicy } from '../graphql/cache/response-cache.js';
 
 @ObjectType({ description: 'The build of the service.' })
-export class BuildInfo implements Build {
+export class BuildInfo {
   @InheritAccess()
   @Field(() => String, { description: 'The semantic version.' })
   version!: string;

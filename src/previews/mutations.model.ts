@@ -11,7 +11,7 @@ import {
 } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
 import { RequireScopes } from '../auth/access.js';
-import type { FieldChange } from '../common/field.js';
+import type { Field as DirectoryField } from '../common/field.js';
 import { Shown } from '../graphql/schema/connection.js';
 import { DeriveFields, DateTime } from '../graphql/schema/derived-fields.js';
 import { UserError } from '../graphql/schema/schema.js';
@@ -128,7 +128,11 @@ abstract class ChangeInput {
 }
 
 /** Adds members for fields to an input. In that of a new entry, a field that cannot be removed is required. */
-const Changes = (kind: 'users' | 'groups', by: readonly FieldChange['by'][], isNew = false) =>
+const Changes = (
+  kind: 'users' | 'groups',
+  by: readonly NonNullable<DirectoryField['change']>['by'][],
+  isNew = false,
+) =>
   DeriveFields(({ directory: { mapping } }) =>
     mapping[kind].fields.flatMap((field) => {
       const { name, type, change, scopes, visibleTo, deprecationReason } = field;

@@ -12,9 +12,9 @@ export const KINDS = ['person', 'group'] as const;
 export type EntryKind = (typeof KINDS)[number];
 
 /** A hash of everything but the directory itself that a row depends on: the mapping, the URL and the account. */
-export function fingerprintOf({ source, mapping, visibility }: DirectoryConfig): string {
+export function fingerprintOf({ source, mapping }: DirectoryConfig): string {
   const from = source.kind === 'file' ? [] : [source.url, source.bind?.dn];
-  const digest = hash('sha256', JSON.stringify([CONTENT_VERSION, mapping, visibility, from]), 'base64url');
+  const digest = hash('sha256', JSON.stringify([CONTENT_VERSION, mapping, from]), 'base64url');
   return `${digest.slice(0, 11)}${markOfRules(numberOfRules(mapping))}`;
 }
 

@@ -48,7 +48,7 @@ describe('TRUSTED_DOCUMENTS', () => {
         list: [QUERY],
         empty: '',
       }),
-      ['is not an id', '«list», which is not the id of a text', '«empty», which is not the id of a text'],
+      ['is not a readable JSON object of at most 10000000 bytes with documents by hash'],
     ],
   ])('is rejected with all problems if the file %s', (_what, file, expected) => {
     const problems = problemsOf(() => readConfig({ TRUSTED_DOCUMENTS: file }));

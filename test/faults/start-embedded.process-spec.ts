@@ -16,7 +16,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { once } from 'node:events';
 import pg from 'pg';
-import { embeddedAddressOf } from '../../src/config/settings/database.js';
+import { embeddedUrlOf } from '../../src/config/settings/database.js';
 import { callOf, restoreLinks } from '../../src/database/embedded/embedded-server.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { eventually } from '../support/eventually.js';
@@ -66,7 +66,7 @@ async function startService(): Promise<{ process: TestProcess; url: string }> {
 }
 
 async function connect(): Promise<pg.Client> {
-  const client = new pg.Client(embeddedAddressOf(directory).url);
+  const client = new pg.Client(embeddedUrlOf(directory));
   client.on('error', () => undefined);
   await client.connect();
   return client;

@@ -2,7 +2,6 @@ import pg from 'pg';
 import { directoryOf } from '../support/clients/monotonic-reader.js';
 import { signUrl } from '../../src/media/signing/signed-url.js';
 import { SIGNING_KEYS, type SigningKeys } from '../../src/media/signing/signing-keys.js';
-import { NO_RULES } from '../../src/config/model/mapping.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { dump, restore } from '../support/builders/dump.js';
 import { dataOf, post } from '../support/clients/http.js';
@@ -116,7 +115,7 @@ describe('a database from before there were rules of visibility that is restored
   const PREVIEW = 'mutation { updateUser(input: {user: {id: "anna"}, givenName: "A"}) { user { id } } }';
   const service = TestService.forSuite({
     ldif: buildLdif([{ id: 'anna', familyName: 'hidden' }, { id: 'ben' }]),
-    visibility: { ...NO_RULES, users: [{ where: '(sn=hidden)', to: 'self' }] },
+    visibility: { users: [{ where: '(sn=hidden)', to: 'self' }] },
     compared: false,
   });
 

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-import { type FieldDefinition, type FieldReader, isMapped, resolveFields } from '../../common/field.js';
+import { type Field, type FieldDefinition, type FieldReader, isMapped } from '../../common/field.js';
 import { type Match, matchOf } from '../../common/match.js';
 import { GROUP_FIELDS } from '../../groups/group.fields.js';
 import { USER_FIELDS } from '../../users/user.fields.js';
-import type { DirectoryMapping, RoleMapping } from './mapping.js';
 import {
   isCustom,
   isReference,
   type Model,
   type OwnField,
+  type RoleMapping,
   type ValueType,
   valueTypeOf,
 } from './model.schema.js';
@@ -27,7 +27,7 @@ export function mappableFields(kind: 'users' | 'groups'): string[] {
   return BUILT_IN_FIELDS[kind].filter(isMapped).map(({ name }) => name);
 }
 
-type Kind = 'users' | 'groups';
+export type Kind = 'users' | 'groups';
 
 /** The model with the defaults of its preset. */
 function effectiveModel(model: Model) {
@@ -49,13 +49,15 @@ function effectiveModel(model: Model) {
   };
 }
 
-/** Makes the effective mapping of a directory: the model, and the defaults of its preset. */
-export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
+/** Makes the effective mapping of a directory: the model, and the defaults of its preset, where presets.yaml says what the keys mean. */
+export function buildMapping(model: Model, baseDn: string) {
   const { server, uuid, createdAt, modifiedAt, users, groups, visibility } = effectiveModel(model);
   const { hasAssertions, mayBeEmpty, singleValued, namingAttribute } = PRESETS[server];
   const entriesOf = (kind: Kind, { base, filter, id, name, fields }: Entries) => ({
     ...{ uuid, createdAt, modifiedAt, filter, id, name },
+    /** DNs below which the entries are: at least one. */
     bases: base.map((each) => (each.trim() === '' ? baseDn : `${each},${baseDn}`)),
+    /** The built-in fields with their attributes, and then the fields of the model file. */
     fields: definedFields(kind, { createdAt: [createdAt], id: [id], name }, fields),
     ...(hasAssertions && { hasAssertions }),
   });
@@ -67,6 +69,7 @@ export function buildMapping(model: Model, baseDn: string): DirectoryMapping {
   return {
     users: {
       ...entriesOf('users', users),
+      /** Filter (RFC 4515) of entries that are not active. Null: all are active. */
       disabled,
       rules: visibility.users ?? [],
       ...(memberOf.length > 0 && { memberOf }),
@@ -94,7 +97,11 @@ function definedFields(kind: Kind, identity: Record<string, string[]>, fields: E
   const written = Object.entries(fields);
   const own = written.flatMap(([name, field]) => (isCustom(field) ? [definitionOf(kind, name, field)] : []));
   const builtIn = written.flatMap(([name, field]) => (isCustom(field) ? [] : [[name, field] as const]));
-  return resolveFields([...BUILT_IN_FIELDS[kind], ...own], { ...identity, ...Object.fromEntries(builtIn) });
+  const given = new Map([...Object.entries(identity), ...builtIn]);
+  return [...BUILT_IN_FIELDS[kind], ...own].map((definition): Field => {
+    const attributes = given.get(definition.name) ?? definition.attributes;
+    return { ...definition, attributes, attribute: attributes[0] ?? '' };
+  });
 }
 
 /** Writes the effective model as a model file. */

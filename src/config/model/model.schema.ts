@@ -9,7 +9,6 @@ import {
 import { InvalidDnError, normalizeDn, parseDn, tryNormalizeDn } from '../../ldap/naming/dn.js';
 import { BUILT_IN_SCOPES, FOREIGN_SCOPES } from '../scopes.js';
 import { isCredential } from './credentials.js';
-import { NAMED_BY } from './mapping.js';
 import { PRESET_NAMES } from './presets/presets.js';
 
 // A message follows the path of the value, and a colon.
@@ -184,6 +183,22 @@ const fields = z
     ),
   )
   .describe('The attributes of built-in fields where they differ from the preset, and custom fields.');
+
+/** How the values of an attribute of a group name its members: by DN, by id of a user, or by entryUUID. */
+export const NAMED_BY = ['dn', 'id', 'uuid'] as const;
+export type NamedBy = (typeof NAMED_BY)[number];
+
+/** The attributes of a group that name the entries of a role, in one or several forms. All of them count. Empty: there are none. */
+export type RoleMapping = readonly MemberForm[];
+
+/** Attributes whose values name entries in the same way. With several attributes, all of them count. */
+export interface MemberForm {
+  readonly attributes: readonly string[];
+  /** No other form of the role has the same. */
+  readonly by: NamedBy;
+  /** Whether the attribute has at most one value. */
+  readonly isSingle?: boolean;
+}
 
 const form = z.strictObject({
   attribute: attributesOrNone.describe('The attributes that name members, which all count.'),

@@ -85,11 +85,13 @@ describe('a model file', () => {
       isPersonal: false,
       change: { label: 'room', by: 'owner', isRemovable: true },
     });
-    expect(directory.visibility).toEqual({
-      bypass: 'confidential',
-      users: [{ where: '(employeeType=hidden)', to: 'groupAdmins' }],
-      groups: [{ where: '(businessCategory=secret)', to: 'members' }],
-      members: [{ where: '(businessCategory=private)', to: 'members' }],
+    expect(directory.visibility).toEqual({ bypass: 'confidential' });
+    expect(directory.mapping).toMatchObject({
+      users: { rules: [{ where: '(employeeType=hidden)', to: 'groupAdmins' }] },
+      groups: {
+        rules: [{ where: '(businessCategory=secret)', to: 'members' }],
+        memberRules: [{ where: '(businessCategory=private)', to: 'members' }],
+      },
     });
     expect(scopes.map(({ name }) => name)).toEqual([
       ...['profile', 'read', 'directory', 'write'],

@@ -1,32 +1,21 @@
 import type { Field } from '../../common/field.js';
 import { compileFilter, InvalidFilterError } from '../../ldap/filter/filter.js';
 import { BUILT_IN_SCOPES } from '../scopes.js';
-import { BUILT_IN_FIELDS, buildMapping, mappableFields } from './build-mapping.js';
+import { BUILT_IN_FIELDS, buildMapping, type Kind, mappableFields } from './build-mapping.js';
 import { type DirectoryMapping, hasRules, memberAttributesOf } from './mapping.js';
 import { isCustom, MODEL, type Model, type OwnField } from './model.schema.js';
 import { DEFAULT_PRESET, type PresetName } from './presets/presets.js';
 import { checkShape, didYouMean, type Path, readYaml } from './yaml-file.js';
 
-/** A model with the text of its file. */
-export interface ReadModel {
-  readonly model: Model;
-  /** Null: there is no file, or it cannot be read. */
-  readonly text: string | null;
-  /** One line for each problem: FILE:LINE:COLUMN, key and cause. */
-  readonly problems: readonly string[];
-}
-
-/** The model without a file: the built-in fields with the defaults of the preset. */
-export const NO_MODEL: ReadModel = { model: {}, text: null, problems: [] };
-
 /**
  * Reads and checks a model file. The model of a file with problems is what remains without them.
+ * @param file undefined: the built-in fields with the defaults of the preset
  * @param isOfFile whether the directory is a file, for which no server evaluates filters
  */
-export function readModel(file: string, isOfFile = false): ReadModel {
+export function readModel(file: string | undefined, isOfFile = false) {
   const check = (text: string) => ({ ...checkModel(text, DEFAULT_PRESET, isOfFile), text });
   const { checked, problems } = readYaml('DIRECTORY_MODEL', file, check);
-  return { ...NO_MODEL, ...checked, problems };
+  return { model: checked?.model ?? {}, text: checked?.text ?? null, problems };
 }
 
 /**
@@ -64,7 +53,6 @@ function findServerFilters(kind: Kind, model: Model): Found[] {
 }
 
 const MOST_FIELDS = 100;
-type Kind = 'users' | 'groups';
 const KINDS: readonly Kind[] = ['users', 'groups'];
 
 /** Names of the built-in schema besides those of the tables of fields: of objects, filters and inputs of previews. */

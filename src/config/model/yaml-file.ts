@@ -1,4 +1,3 @@
-import { counted } from '../../common/counted.js';
 import { readFileSync, statSync } from 'node:fs';
 import { suggestionList } from 'graphql/jsutils/suggestionList.js';
 import { isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml';
@@ -7,8 +6,6 @@ import { printable } from '../../common/printable.js';
 
 /** The largest file in bytes. A model has a few kilobytes. */
 const MOST_BYTES = 100_000;
-/** The most problems that are listed. */
-const MOST_PROBLEMS = 100;
 
 /** Without its warnings about tags and directives, which count as errors here, the library would read the file. */
 const OPTIONS = { schema: 'core', merge: false, resolveKnownTags: false, stringKeys: true } as const;
@@ -36,9 +33,7 @@ function parseYaml(text: string) {
       ? parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))
       : undefined;
     const nodes = [part === 'value' ? document.getIn(path, true) : undefined, pair?.key];
-    const offset = nodes
-      .map((node) => (isNode(node) ? node.range?.[0] : undefined))
-      .find((each) => each != null);
+    const [offset] = nodes.flatMap((node) => (isNode(node) ? (node.range?.[0] ?? []) : []));
     return offset ?? (path.length === 0 ? 0 : offsetOf(path.slice(0, -1), 'key'));
   };
   const malformed = (message: string, offset = 0) =>
@@ -60,19 +55,20 @@ function parseYaml(text: string) {
     problems,
     /** A problem with the value or the key at a path. A path that does not exist is at its last key that does. */
     problemOf: (path: Path, problem: string, part: 'key' | 'value' = 'value') =>
-      problemAt(offsetOf(path, part), `${nameOf(path)}: ${problem}`),
+      problemAt(offsetOf(path, part), `${clip(path.map(String).join('.')) || 'the file'}: ${problem}`),
   };
 }
 
 /**
  * Reads a file that a setting names, and checks its text.
- * @returns null instead of a result if it cannot be read; one line for each problem: FILE:LINE:COLUMN, key and cause
+ * @returns null instead of a result if there is none, or it cannot be read; one line for each problem: FILE:LINE:COLUMN, key and cause
  */
 export function readYaml<Checked extends { readonly problems: readonly FileProblem[] }>(
   setting: string,
-  file: string,
+  file: string | undefined,
   check: (text: string) => Checked,
 ): { checked: Checked | null; problems: readonly string[] } {
+  if (file === undefined) return { checked: null, problems: [] };
   let text: string;
   try {
     const status = statSync(file);
@@ -91,11 +87,9 @@ export function readYaml<Checked extends { readonly problems: readonly FileProbl
 
 /** One line for each problem, in the order of the file. */
 export function describeProblems(file: string, problems: readonly FileProblem[]): string[] {
-  const lines = [...problems]
+  return [...problems]
     .sort((left, right) => left.line - right.line || left.column - right.column)
     .map(({ line, column, text }) => `${file}:${line}:${column}: ${text}`);
-  const more = lines.length - MOST_PROBLEMS;
-  return more > 0 ? [...lines.slice(0, MOST_PROBLEMS), `${file}: ${counted(more, 'more problem')}`] : lines;
 }
 
 /** The message about unknown keys is the list of those that are known. */
@@ -150,10 +144,6 @@ function removePart(root: unknown, { path, isKey = false }: Issue): void {
     (value as Record<PropertyKey, unknown> | null)?.[step];
   const parent = part.slice(0, -1).reduce(stepInto, root);
   if (typeof parent === 'object' && parent !== null) Reflect.deleteProperty(parent, part.at(-1) ?? '');
-}
-
-function nameOf(path: Path): string {
-  return path.length === 0 ? 'the file' : clip(path.map(String).join('.'));
 }
 
 /** Text that may have parts of the file, in a message. Half of a pair of surrogates is left out. */

@@ -1,19 +1,17 @@
-import type { Field } from '../../common/field.js';
 import { resolveFile, SAMPLE_CLIENTS } from '../paths.js';
 import type { Settings } from '../settings.js';
+import type { DirectoryConfig } from './directory.js';
 import { PROVIDERS, type TokenRules } from './providers.js';
 
 export type AuthConfig = Readonly<ReturnType<typeof buildAuth>>;
 
-/** @param fields those of users, with those of the model */
-export function findUserFieldProblems({ rules }: AuthConfig, fields: readonly Field[]): string[] {
+export function findUserFieldProblems({ rules }: AuthConfig, { mapping }: DirectoryConfig): string[] {
   const { userField } = rules;
-  const field = fields.find(({ name }) => name === userField);
+  const field = mapping.users.fields.find(({ name }) => name === userField);
   const isUsable = field?.isFilterable === true && ['String', 'URL', 'Int'].includes(field.type);
   if (['id', 'email', 'uuid'].includes(userField) || isUsable) return [];
-  const reason =
-    field === undefined ? 'is no field of users' : 'is no filterable field of type String, URL or Int';
-  return [`AUTH_USER_FIELD must be id, email, uuid, or a field of the model: ${userField} ${reason}`];
+  const expected = 'id, email, uuid, or a filterable field of users of type String, URL or Int';
+  return [`AUTH_USER_FIELD must be ${expected}: ${userField} is none`];
 }
 
 /** Returns whether the embedded provider uses the clients of the sample, whose secrets are public. */

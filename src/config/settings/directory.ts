@@ -1,5 +1,4 @@
 import { buildMapping } from '../model/build-mapping.js';
-import { NO_RULES } from '../model/mapping.js';
 import type { Model } from '../model/model.schema.js';
 import { DEFAULT_PRESET, type PresetName } from '../model/presets/presets.js';
 import { resolveFile, SAMPLE_DIRECTORY, SAMPLE_MODEL } from '../paths.js';
@@ -41,7 +40,8 @@ export function buildDirectory(settings: Settings, model: Model, passwordFile: s
     /** If not, the kind is recognized. */
     isServerGiven: model.server !== undefined,
     mapping: buildMapping(model, settings.DIRECTORY_BASE_DN),
-    visibility: { ...NO_RULES, ...model.visibility },
+    /** `bypass`: the scope of tokens that see everything. Null: there is none. */
+    visibility: { bypass: model.visibility?.bypass ?? null },
     guard: { percent: settings.DIRECTORY_GUARD_PERCENT },
     changesDays: settings.DIRECTORY_CHANGES_DAYS,
   };

@@ -1,38 +1,26 @@
-/** How the access tokens of a provider differ from those of RFC 9068. docs/identity-providers.md shows one of each. */
-export interface TokenRules {
-  /** The type in the header: `any` also accepts JWT and none, of what is no other kind of token by any sign. */
-  readonly tokenType: 'at+jwt' | 'any';
-  /** The claim that names the user: its name, or its path, with a dot between the names. */
-  readonly userClaim: string;
-  /** The field of users that has the value of this claim: id, email, uuid, or one of the model. */
-  readonly userField: string;
-  /** The first of them that a token has names its client. */
-  readonly clientClaims: readonly string[];
-  /** The claim with the scopes. Null: scope and scp. */
-  readonly scopeClaim: string | null;
-  /** The claim with the scopes of tokens that have neither scope nor scp. */
-  readonly roleClaim: string | null;
-  /** A claim that all access tokens have, and no other tokens. */
-  readonly mark: string | null;
-  /** Claims of ID tokens and logout tokens, which access tokens do not have. */
-  readonly foreignClaims: readonly string[];
-}
-
-const CLIENT_CLAIMS = ['client_id', 'azp', 'appid', 'cid'] as const;
-
 /** OpenID Connect Core 1.0 §3.1.3.6, §3.3.2.11, FAPI 1.0 Advanced §5.1.1, and Back-Channel Logout 1.0 §2.4. */
 export const FOREIGN = ['at_hash', 'c_hash', 's_hash', 'events'];
 
-const RFC_9068: TokenRules = {
-  tokenType: 'at+jwt',
+/** How access tokens are. docs/identity-providers.md shows how those of each provider differ from RFC 9068. */
+const RFC_9068 = {
+  /** The type in the header: `any` also accepts JWT and none, of what is no other kind of token by any sign. */
+  tokenType: 'at+jwt' as 'at+jwt' | 'any',
+  /** The claim that names the user: its name, or its path, with a dot between the names. */
   userClaim: 'sub',
+  /** The field of users that has the value of this claim: id, email, uuid, or one of the model. */
   userField: 'id',
-  clientClaims: CLIENT_CLAIMS,
-  scopeClaim: null,
-  roleClaim: null,
-  mark: null,
-  foreignClaims: ['nonce', ...FOREIGN],
+  /** The first of them that a token has names its client. */
+  clientClaims: ['client_id', 'azp', 'appid', 'cid'] as readonly string[],
+  /** The claim with the scopes. Null: scope and scp. */
+  scopeClaim: null as string | null,
+  /** The claim with the scopes of tokens that have neither scope nor scp. */
+  roleClaim: null as string | null,
+  /** A claim that all access tokens have, and no other tokens. */
+  mark: null as string | null,
+  /** Claims of ID tokens and logout tokens, which access tokens do not have. */
+  foreignClaims: ['nonce', ...FOREIGN] as readonly string[],
 };
+export type TokenRules = Readonly<typeof RFC_9068>;
 const JWT: TokenRules = { ...RFC_9068, tokenType: 'any' };
 
 export const PROVIDERS = {

@@ -13,9 +13,8 @@ export function buildService(settings: Settings) {
     port: settings.PORT,
     /** Number of processes that serve requests. The embedded identity provider keeps its sessions in one. */
     workers: settings.AUTH_URL === undefined ? 1 : (settings.WORKERS ?? availableParallelism()),
-    /** Without a trailing slash. */
     baseUrl,
-    /** Without a trailing slash: empty when the service is at the root of its host. */
+    /** Without a trailing slash, as baseUrl: empty when the service is at the root of its host. */
     basePath: new URL(baseUrl).pathname.replace(/\/+$/, ''),
     logLevel: settings.LOG_LEVEL,
     trustedProxies: settings.TRUSTED_PROXIES as readonly string[],

@@ -34,7 +34,7 @@ describe('the file of webhooks', () => {
     ],
     [target(', scopes: [read]'), /^2:\d+ targets\.0\.scopes: lacks directory/],
     [with_('a,', '"no id",'), /^2:10 targets\.0\.id: expected 1 to 64 letters/],
-    [with_('https:', 'http:'), /^2:18 targets\.0\.url: expected an https URL, or allowPrivate/],
+    [with_('https:', 'http:'), /^2:18 targets\.0\.url: a private address, or http: expected https/],
     [
       with_('example.org', 'user:password@example.org'),
       /^2:18 targets\.0\.url: expected an https URL without user/,

@@ -37,9 +37,9 @@ const targetOf = (known: readonly string[]) =>
         .default(['directory']),
       allowPrivate: z.boolean().default(false),
     })
-    .superRefine(({ url, allowPrivate }, context) => {
-      const message = allowPrivate ? null : faultOfUrl(new URL(url));
-      if (message !== null) context.addIssue({ code: 'custom', path: ['url'], message });
+    .refine(({ url, allowPrivate }) => allowPrivate || isPublicSite(new URL(url)), {
+      path: ['url'],
+      error: 'a private address, or http: expected https and a public address, or allowPrivate: true',
     });
 
 /** A receiver of changes. */
@@ -61,11 +61,7 @@ const fileOf = (known: readonly string[]) =>
  * @param scopes those of the configuration
  * @returns one line for each problem: FILE:LINE:COLUMN, key and cause
  */
-export function readWebhooks(
-  file: string | undefined,
-  scopes: readonly ScopeDefinition[],
-): { readonly targets: readonly WebhookTarget[]; readonly problems: readonly string[] } {
-  if (file === undefined) return { targets: [], problems: [] };
+export function readWebhooks(file: string | undefined, scopes: readonly ScopeDefinition[]) {
   const check = (text: string) => checkWebhookFile(text, scopes);
   const { checked, problems } = readYaml('DIRECTORY_WEBHOOKS', file, check);
   return { targets: checked?.targets ?? [], problems };
@@ -83,9 +79,7 @@ const withoutSecrets = ({ text, ...place }: FileProblem): FileProblem => ({
 });
 
 /** Names are resolved at each delivery. */
-function faultOfUrl(url: URL): string | null {
-  if (url.protocol !== 'https:') return 'expected an https URL, or allowPrivate: true';
+function isPublicSite(url: URL): boolean {
   const host = hostOf(url);
-  if (isIP(host) === 0 || isPublicAddress(host)) return null;
-  return 'a private address: expected a public one, or allowPrivate: true';
+  return url.protocol === 'https:' && (isIP(host) === 0 || isPublicAddress(host));
 }

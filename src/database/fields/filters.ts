@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { BadUserInputError } from '../../common/errors.js';
-import { type Field, type FieldDefinition, isList, pluralOf, storedName } from '../../common/field.js';
+import { type Field, type FieldDefinition, isList, storedName } from '../../common/field.js';
 import { boundedList, foldAddress, foldId } from '../../common/identity.js';
 import { prepareValue } from '../../common/match.js';
 import type { Values, Writer } from '../statements/statement.js';
@@ -81,7 +81,7 @@ export function fieldConditions(
     if (field.filter !== undefined) {
       // The expression of the index. No object has an empty value, and an absent value does not match an empty one.
       const sql = `coalesce(${alias}.${comparedName(field) ?? ''}, '')`;
-      const plural = pluralOf(name);
+      const plural = `${name}s`;
       const wanted = { is: filter[name], in: filter[plural] };
       return textConditions(sql, wanted, values, field, plural).map((each) => `${each} and ${sql} <> ''`);
     }

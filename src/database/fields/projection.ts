@@ -1,10 +1,8 @@
 import {
   type Field,
   type FieldDefinition,
-  type FieldReference,
   isInstant,
   isList,
-  levelOf,
   isMapped,
   pictureFields,
   storedName,
@@ -50,7 +48,7 @@ function propertyColumns(
     const sql = prefix === undefined ? sqlOfField(field, alias) : `${prefix}${carriedName(field)}`;
     if (reader === 'picture') {
       const exists = prefix === undefined ? `${sql} is not null` : sql;
-      columns[levelOf(field)] = `case when ${exists} then ${prefix ?? `${alias}.`}visible_to end`;
+      columns[`${field.name}Level`] = `case when ${exists} then ${prefix ?? `${alias}.`}visible_to end`;
     } else if (visibleTo === undefined) columns[name] = sql;
     else
       columns[name] =
@@ -104,11 +102,11 @@ export function writtenColumns(fields: readonly Field[]): ReadonlyMap<string, Va
 }
 
 /** The objects that have references, or that references name. */
-export type ObjectKind = FieldReference['to'];
+export type ObjectKind = NonNullable<Field['reference']>['to'];
 
 /** A field that refers to users or groups. */
 export interface ReferenceField extends Field {
-  readonly reference: FieldReference;
+  readonly reference: NonNullable<Field['reference']>;
 }
 
 export function referenceFields(fields: readonly Field[]): ReferenceField[] {
@@ -153,7 +151,7 @@ export class Projection<Model extends object> {
       ...(Object.fromEntries(extra) as Record<string, string>),
     };
     const pictures = pictureFields(fields).map(
-      (field) => [field.name, ['key', 'id', levelOf(field)]] as const,
+      (field) => [field.name, ['key', 'id', `${field.name}Level`]] as const,
     );
     const references = fields
       .filter(({ reader }) => reader === 'reference')

@@ -19,7 +19,7 @@ import {
 import { GraphQLDateTime, GraphQLURL } from 'graphql-scalars';
 import { MapperKind, mapSchema } from '@graphql-tools/utils';
 import { Extensions } from '@nestjs/graphql';
-import { type Field, type FieldAudience, pluralOf, isList, MOST_REFERENCES } from '../../common/field.js';
+import { type Field, type FieldAudience, isList, MOST_REFERENCES } from '../../common/field.js';
 import type { Access, ResolverMethod } from '../../auth/access.js';
 import type { Config } from '../../config/config.js';
 import type { Match } from '../../common/match.js';
@@ -194,7 +194,7 @@ function exactFilters(name: string, description: string): DerivedField[] {
   const several = `${description} One of these, at most 100.`;
   return [
     { name, type: 'String', description },
-    { name: pluralOf(name), type: '[String!]', description: several },
+    { name: `${name}s`, type: '[String!]', description: several },
   ];
 }
 

@@ -1,24 +1,23 @@
 import fc from 'fast-check';
-import {
-  AUDIENCE_LEVELS,
-  type GroupAudience,
-  type UserAudience,
-  type VisibilityConfig,
-  type VisibilityRule,
-} from '../../../src/config/model/mapping.js';
+import { AUDIENCE_LEVELS } from '../../../src/config/model/mapping.js';
 import type { TestGroup, TestPerson } from './directory.js';
 
+type UserAudience = 'groupAdmins' | 'self';
+type GroupAudience = 'members' | 'admins';
 type Audience = UserAudience | GroupAudience;
 
 /** A rule, with what its filter matches as code of the test. */
-interface TestRule<Entry, To extends Audience> extends VisibilityRule<To> {
+interface TestRule<Entry, To extends Audience> {
+  readonly where: string;
+  readonly to: To;
   readonly matches: (entry: Entry) => boolean;
 }
 
-export interface TestRules extends VisibilityConfig {
-  readonly users: readonly TestRule<TestPerson, UserAudience>[];
-  readonly groups: readonly TestRule<TestGroup, GroupAudience>[];
-  readonly members: readonly TestRule<TestGroup, GroupAudience>[];
+export interface TestRules {
+  readonly bypass: string;
+  readonly users: TestRule<TestPerson, UserAudience>[];
+  readonly groups: TestRule<TestGroup, GroupAudience>[];
+  readonly members: TestRule<TestGroup, GroupAudience>[];
 }
 
 type Condition<Entry> = readonly [where: string, matches: (entry: Entry) => boolean];

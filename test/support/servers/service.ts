@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DataSource } from 'typeorm';
 import type { Scope } from '../../../src/auth/principal.js';
 import { type Config, type Environment, readConfig } from '../../../src/config/config.js';
-import type { VisibilityConfig } from '../../../src/config/model/mapping.js';
+import type { Model } from '../../../src/config/model/model.schema.js';
 import { createApp } from '../../../src/app.module.js';
 import { Revisions } from '../../../src/database/revisions.js';
 import { MirrorFollowing } from '../../../src/mirror/following.js';
@@ -36,7 +36,7 @@ export interface ServiceOptions {
   /** Whether the log of changes has the whole directory, because the first revision, which is not in the log, is empty. */
   logged?: boolean;
   /** Rules of visibility, as a model file has them. */
-  visibility?: VisibilityConfig;
+  visibility?: NonNullable<Model['visibility']>;
 }
 
 const EMPTY = 'version: 1\n';
@@ -191,18 +191,18 @@ export class TestService {
   }
 }
 
-export function withVisibility(config: Config, visibility: VisibilityConfig): Config {
+export function withVisibility(config: Config, visibility: NonNullable<Model['visibility']>): Config {
   const { users, groups } = config.directory.mapping;
+  const { bypass = null, ...rules } = visibility;
   const mapping = {
-    users: { ...users, rules: visibility.users },
-    groups: { ...groups, rules: visibility.groups, memberRules: visibility.members },
+    users: { ...users, rules: rules.users ?? [] },
+    groups: { ...groups, rules: rules.groups ?? [], memberRules: rules.members ?? [] },
   };
-  const { bypass } = visibility;
   const own = bypass === null ? [] : [{ name: bypass, description: 'Everything that is hidden.' }];
   return {
     ...config,
     scopes: [...config.scopes, ...own],
-    directory: { ...config.directory, mapping, visibility },
+    directory: { ...config.directory, mapping, visibility: { bypass } },
   };
 }
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { PRESETS_FILE } from '../../paths.js';
 import { attribute, MODEL } from '../model.schema.js';
 import { PRESET_NAMES, type PresetName } from './presets.js';
 
@@ -41,7 +40,7 @@ const PRESET = z.strictObject({
 
 type Written = Partial<Record<string, { like?: string; users?: object; groups?: object }>>;
 
-const WRITTEN = parse(readFileSync(PRESETS_FILE, 'utf8')) as Written;
+const WRITTEN = parse(readFileSync(new URL('presets.yaml', import.meta.url), 'utf8')) as Written;
 
 function presetOf(name: string): z.input<typeof PRESET> {
   const { like = 'common', ...own } = WRITTEN[name] ?? {};
