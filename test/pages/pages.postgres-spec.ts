@@ -156,7 +156,7 @@ describe('the explorer', () => {
     expect(await page.getByRole('img', { name: 'Anna' }).count()).toBe(0);
     expect(await execute()).toBeUndefined();
     await page.getByText('HTTP 401').waitFor();
-    await page.getByText('Sign in with read').waitFor();
+    await page.getByRole('button', { name: 'Sign in with read' }).waitFor();
     await visit.forgive(/401/);
   });
 });

@@ -1,5 +1,7 @@
 import { lastResponse, type RateLimit } from './run-operation.js';
 import { session } from './session.js';
+import { DEFAULT_SCOPES } from './sign-in-forms.js';
+import { signInObstacle, startSignIn } from './sign-in.js';
 import { useStore } from './store.js';
 
 /** The cost of the last operation, the remaining limits, what it lacks, and the pictures whose URLs are in the response. */
@@ -15,9 +17,7 @@ export function ResponseDetails() {
           </p>
         ) : (
           <>
-            {response.missingScopes === null ? null : (
-              <p className="advice">{adviceFor(response.missingScopes)}</p>
-            )}
+            {response.missingScopes === null ? null : <Advice missingScopes={response.missingScopes} />}
             <p className="cost">{describe(response.status, response.rateLimit)}</p>
           </>
         )}
@@ -36,8 +36,19 @@ export function ResponseDetails() {
   );
 }
 
-function adviceFor(missingScopes: readonly string[]): string {
-  return missingScopes.length === 0 ? 'Sign in' : `Sign in with ${missingScopes.join(' and ')}`;
+/** Signing in again with the missing scopes keeps the tabs, which are in the storage of the session. */
+function Advice({ missingScopes }: { missingScopes: readonly string[] }) {
+  const granted = useStore(session)?.scopes ?? DEFAULT_SCOPES;
+  const text = missingScopes.length === 0 ? 'Sign in' : `Sign in with ${missingScopes.join(' and ')}`;
+  if (signInObstacle() !== null) return <p className="advice">{text}</p>;
+  const signIn = () => void startSignIn([...new Set([...granted, ...missingScopes])]);
+  return (
+    <p className="advice">
+      <button type="button" onClick={signIn}>
+        {text}
+      </button>
+    </p>
+  );
 }
 
 function describe(status: number, { cost, points, requests }: RateLimit): string {

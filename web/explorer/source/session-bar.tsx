@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
-import { SignInForms } from './sign-in-forms.js';
+import { SignIn, SignInForms } from './sign-in-forms.js';
 import { endSession, problem, providerSignOutUrl, type Session, session, signOut } from './session.js';
+import { signInObstacle } from './sign-in.js';
 import { useStore } from './store.js';
 
 /** The forms to sign in, or the session: its owner, scopes and remaining minutes. */
@@ -39,6 +40,12 @@ function SignedIn({ session: { owner, scopes, expiresAt } }: { session: Session 
           <li key={scope}>{scope}</li>
         ))}
       </ul>
+      {signInObstacle() === null ? (
+        <details className="other-scopes">
+          <summary>Change scopes</summary>
+          <SignIn scopes={scopes} />
+        </details>
+      ) : null}
       <p>{left === null ? 'does not end' : `${left.toString()} min left`}</p>
       <button type="button" className="quiet" onClick={signOut}>
         Sign out

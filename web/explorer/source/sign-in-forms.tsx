@@ -3,20 +3,21 @@ import { authorizationOf, startSession } from './session.js';
 import { settings } from './settings.js';
 import { startSignIn, signInObstacle } from './sign-in.js';
 
-const DEFAULT_SCOPES: readonly string[] = ['profile', 'read'];
+export const DEFAULT_SCOPES: readonly string[] = ['profile', 'read'];
 
 /** Sign-in at the identity provider, and a field for an existing token. */
 export function SignInForms() {
   return (
     <div className="sign-in-forms">
-      <SignIn />
+      <SignIn scopes={DEFAULT_SCOPES} />
       <PasteToken />
     </div>
   );
 }
 
-function SignIn() {
-  const [chosen, setChosen] = useState(DEFAULT_SCOPES);
+/** @param scopes what is checked at first */
+export function SignIn({ scopes }: { scopes: readonly string[] }) {
+  const [chosen, setChosen] = useState(scopes);
   switch (signInObstacle()) {
     case 'none':
       return <p>Sign-in is not configured (EXPLORER_CLIENT_ID). Paste a token.</p>;
