@@ -89,7 +89,7 @@ export function addCommands(program: Command): void {
 
 function addMirror(program: Command): void {
   addCommand(program, 'status', 'show the state and age of the mirror, and its last changes').action(
-    lazy(async () => (await import('./status.js')).printStatus),
+    lazy(async () => (await import('./operation.js')).printStatus),
   );
   addCommand(program, 'sync', 'run one synchronization of the mirror with the directory', [
     "sync --dry-run --json | jq '.users.deleted[].id'",
@@ -161,7 +161,7 @@ function addKeysAndLogs(program: Command): void {
   const keys = program.command('signing-key').description('rotate the generated key of signed image URLs');
   addCommand(keys, 'rotate', 'take the next step to another key; the output names what follows')
     .option('--now', 'replace a key that was disclosed: its URLs are invalid after the restart')
-    .action(lazy(async () => (await import('./signing-key.js')).rotateSigningKey));
+    .action(lazy(async () => (await import('./operation.js')).rotateSigningKey));
   addCommand(program, 'access-log', 'print who read which fields of how many users on each day', [
     "access-log --json | jq '.counts[] | select(.users > 10000)'",
     'Print large numbers for a monitoring system',
@@ -169,7 +169,7 @@ function addKeysAndLogs(program: Command): void {
     .option('--from <day>', 'the first day in UTC, such as 2030-01-15; default: all that are kept', parseDay)
     .option('--to <day>', 'the last day; default: today', parseDay)
     .option('--principal <id>', 'the service account, the client, or the user for whom a client acted')
-    .action(lazy(async () => (await import('./access-log.js')).printAccessLog));
+    .action(lazy(async () => (await import('./operation.js')).printAccessLog));
   const webhooks = program.command('webhook').description('manage the receivers of changes');
   addCommand(webhooks, 'list', 'list the receivers of the settings, and how far they are').action(
     lazy(async () => (await import('./webhooks.js')).listWebhooks),

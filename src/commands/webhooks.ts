@@ -17,15 +17,10 @@ export async function readWebhooks({ webhooks }: Config, dataSource: DirectoryDa
   return webhooks.map(({ id, url }) => {
     const found = states.find((each) => each.id === id);
     const { attempts = 0, failedSeconds = 0, failure = null } = found ?? {};
+    const state = found === undefined ? 'new' : attempts === 0 ? 'ok' : 'failing';
     // The path of an address can be a secret.
-    return { id, origin: new URL(url).origin, state: stateOf(found), attempts, failedSeconds, failure };
+    return { id, origin: new URL(url).origin, state, attempts, failedSeconds, failure };
   });
-}
-
-/** `new`: nothing was sent yet. */
-function stateOf(state: WebhookEntity | undefined): 'new' | 'failing' | 'ok' {
-  if (state === undefined) return 'new';
-  return state.attempts === 0 ? 'ok' : 'failing';
 }
 
 export async function enableReceiver(id: string, { fromNow }: { fromNow?: true }): Promise<void> {

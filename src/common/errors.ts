@@ -103,6 +103,8 @@ export function asServiceError(error: unknown): ServiceError | null {
   const status = error.getStatus();
   if (status < 400 || status === 500 || status === 501) return null;
   if (status > 501) return new ServiceUnavailableError(error.message, { cause: error });
-  const code = ERROR_CODES.find((each) => STATUS_OF[each] === status) ?? 'BAD_REQUEST';
+  const first = ERROR_CODES.find((each) => STATUS_OF[each] === status);
+  // In responses of GraphQL, a conflict is 400.
+  const code = status === 409 ? 'CONFLICT' : (first ?? 'BAD_REQUEST');
   return new ServiceError(code, error.message, {}, { cause: error });
 }

@@ -37,7 +37,7 @@ describe('directory service-account', () => {
     expect(wrong.stderr).toMatch(/^error: The id of a service account has [^\n]+\n$/);
   });
 
-  it('shows an account', async () => {
+  it('shows an account, and completes its id', async () => {
     const shown = await run('service-account', 'show', 'library');
     expect([shown.code, shown.stdout]).toEqual([
       0,
@@ -49,6 +49,8 @@ describe('directory service-account', () => {
     expect(JSON.parse((await run('service-account', 'show', 'library', '--json')).stdout)).toEqual(listed[0]);
     const unknown = await run('service-account', 'show', 'nothing');
     expect([unknown.code, unknown.stderr]).toEqual([1, 'error: There is no service account «nothing»\n']);
+    const { stdout } = await run('complete', '--', 'service-account', 'show', '');
+    expect(stdout.split('\n')).toContain('library\t');
   });
 
   it('changes an account, and nothing that is not named', async () => {
