@@ -12,7 +12,6 @@ import { settlesWithin } from '../common/settles-within.js';
 import {
   type AccessCount,
   actorOf,
-  type AuditActor,
   DAY,
   dayOf,
   OTHERS,
@@ -93,14 +92,15 @@ export class AccessLog implements OnModuleInit {
     };
   }
 
-  /** Notes that a principal reads personal data. */
-  note(principal: Principal, access: PersonalDataAccess): void {
-    if (!this.isOff) this.add(actorOf(principal), access);
-  }
-
-  /** Notes that the holder of a signed URL gets a picture. */
-  noteSignedUrl(access: PersonalDataAccess): void {
-    if (!this.isOff) this.add(SIGNED_URL, access);
+  /** Notes that a principal reads personal data, or, if there is none, the holder of a signed URL. */
+  note(principal: Principal | null, { fields, users }: PersonalDataAccess): void {
+    if (this.isOff) return;
+    const actor = principal === null ? SIGNED_URL : actorOf(principal);
+    const day = this.today();
+    for (const [index, field] of fields.entries()) {
+      const shown = users[index] ?? 0;
+      if (shown > 0) this.addRow({ day, ...actor, field, requests: 1, users: shown });
+    }
   }
 
   /** Writes the counts and deletes old days. Never fails: counts that cannot be written wait. */
@@ -112,14 +112,6 @@ export class AccessLog implements OnModuleInit {
         this.isWriting = false;
       });
     return this.writing;
-  }
-
-  private add(actor: AuditActor, { fields, users }: PersonalDataAccess): void {
-    const day = this.today();
-    for (const [index, field] of fields.entries()) {
-      const shown = users[index] ?? 0;
-      if (shown > 0) this.addRow({ day, ...actor, field, requests: 1, users: shown });
-    }
   }
 
   /** Formatted once a day, because every request needs it. */

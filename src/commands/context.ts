@@ -85,7 +85,6 @@ export async function withProgress<Result>(work: (show: Show) => Promise<Result>
   });
 }
 
-/** The number of entries that were read, in words. */
 export function entriesRead(entries: number): string {
   return `${entries.toLocaleString('en')} entries read`;
 }

@@ -80,7 +80,7 @@ export class MediaController {
       return;
     }
     // A response without bytes discloses no personal data.
-    if (method === 'GET') this.accessLog.noteSignedUrl({ fields: [`User.${signed.kind}`], users: [1] });
+    if (method === 'GET') this.accessLog.note(null, { fields: [`User.${signed.kind}`], users: [1] });
     void reply.type(`image/${rendering.format}`).header('Content-Length', bytes.length);
     void reply.send(method === 'HEAD' ? undefined : bytes);
   }

@@ -184,9 +184,7 @@ function tablesOf(matches: readonly Match[]): Pick<PageSource, 'from' | 'parts'>
   };
 }
 
-function not(condition: string): string {
-  return `not (${condition})`;
-}
+const not = (condition: string) => `not (${condition})`;
 
 function selectFrom(kind: SearchKind, condition: string, rank: string): string {
   const { from, alias } = TABLES[kind];
@@ -201,9 +199,7 @@ function union(tables: readonly string[]): string {
   return aliased(tables.join(' union all '));
 }
 
-function aliased(table: string): string {
-  return `(${table}) r`;
-}
+const aliased = (table: string) => `(${table}) r`;
 
 /** The selected fields that a kind has, and those that neither has: fields may be of either kind. */
 function fieldsOf(

@@ -156,7 +156,7 @@ describe('the access log', () => {
     expect(await readDays()).toEqual(days.slice(0, 2));
 
     const off = anotherLog(0);
-    off.noteSignedUrl({ fields: ['User.photo'], users: [1] });
+    off.note(null, { fields: ['User.photo'], users: [1] });
     await off.flush();
     expect(await readDays()).toEqual([]);
   });
