@@ -9,14 +9,7 @@ import { Incident } from '../common/incident.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { settlesWithin } from '../common/settles-within.js';
-import {
-  type AccessCount,
-  actorOf,
-  DAY,
-  dayOf,
-  OTHERS,
-  SIGNED_URL,
-} from './access-counts.js';
+import { type AccessCount, actorOf, DAY, dayOf, OTHERS, SIGNED_URL } from './access-counts.js';
 import { AccessLogEntity } from './access-log.entity.js';
 import type { PersonalDataAccess } from './personal-data.decorator.js';
 
