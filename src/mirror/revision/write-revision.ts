@@ -4,6 +4,7 @@ import { MIRROR_INDEXES } from '../../database/migrations/0001-initial.js';
 import type { Revision as WrittenRevision } from '../../database/revisions.js';
 import { REVISION_CHANNEL } from '../../database/revisions.js';
 import { NOW, type Writer } from '../../database/statements/statement.js';
+import { PREVIEW_LOCK } from '../../database/visibility/rules-in-mirror.js';
 import { fingerprintOf, type Identity } from '../../sources/directory.js';
 import { writeChanges } from './write-changes.js';
 import { sweepPictures, writeEntries } from './entries.js';
@@ -138,9 +139,11 @@ class Revision {
     signal?.throwIfAborted();
     const state = await this.readState(dryRun ? '' : ' for update of s');
     this.requireSame(begun, state);
-    // Rows of the mirror are locked after its state, so that no two processes wait for each other.
+    // Rows of the mirror are locked after its state and the end of previews, so that no two processes wait for each other.
     if (!dryRun)
-      await writer.query('update entries e set stamp = r.stamp from restamped r where e.key = r.key');
+      await writer.query(`
+        select pg_advisory_xact_lock(${PREVIEW_LOCK});
+        update entries e set stamp = r.stamp from restamped r where e.key = r.key`);
     const isFirst = state.id === null;
     const isPlain = confirm === undefined && !dryRun;
     const isEmpty = (await staging.count()) === 0;
