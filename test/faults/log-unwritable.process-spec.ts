@@ -47,7 +47,7 @@ describe('a log that cannot be written', () => {
   ] as const;
 
   it.each(OUTPUTS)(
-    '%s, stops neither requests nor, if it has an end, a shutdown',
+    '%s, stops no request, and no shutdown unless its reader is stuck',
     async (_, output, isStuck) => {
       const database = await createDatabase();
       const ldif = join(directory, 'directory.ldif');

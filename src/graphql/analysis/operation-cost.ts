@@ -107,7 +107,7 @@ export class CostCount {
     const { field, path } = selected;
     if (path.length > this.deepest.length) this.deepest = path;
     this.pointsOfLists += product(at.nodes, pointsOfLists(field.name, given));
-    const weight = Math.floor(JSON.stringify(given).length / CHARACTERS_OF_VALUE);
+    const lengthAsValues = Math.floor(JSON.stringify(given).length / CHARACTERS_OF_VALUE);
     const isPage = isConnection(field);
     const size = isPage ? pageSize(selected, given) : listSize(selected, given);
     const isOpenList = size === null && !at.isPage && isListType(getNullableType(field.type));
@@ -118,7 +118,7 @@ export class CostCount {
     const page = size === null ? at.page : { path, nodes, values: 0 };
     if (size !== null) this.pages.push(page);
     // A page below each of several parents is planned with its arguments for each of them.
-    page.values += values + (at.values > 1 ? product(at.values, weight) : 0);
+    page.values += values + (at.values > 1 ? product(at.values, lengthAsValues) : 0);
     return { nodes, values, page, isPage };
   }
 
