@@ -35,7 +35,7 @@ const SETTLE_MS = 250;
 /** Milliseconds between two checks whether an operator has decided about held changes. */
 const DECISION_INTERVAL_MS = 2000;
 /** The only server of the setting was restored if it lacks known changes, and gets no others, for this many intervals of scans. */
-const RESTORED_AFTER = 2;
+const RESTORED_AFTER = 1.5;
 /**
  * Milliseconds after which a rejected password is used again, the first time and later. A usual domain counts failures until none has
  * occurred for 30 minutes, and locks the account after a few.
@@ -44,7 +44,7 @@ const REJECTED_INTERVAL_MS = 600_000;
 const LONG_REJECTED_INTERVAL_MS = 2_100_000;
 /** Milliseconds of the longest pause after a failure (random up to that, «full jitter»): doubled after each further one, up to the last. */
 const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 5000;
 
 /** Milliseconds between two log lines about a long run. */
 const PROGRESS_INTERVAL = 2000;
@@ -80,8 +80,7 @@ export class Follower {
     const { number, signal } = this.term;
     let failures = 0;
     while (!signal.aborted) {
-      const { source } = config;
-      const password = source.kind === 'ldap' ? await readPassword(source) : undefined;
+      const password = config.source.kind === 'ldap' ? await readPassword(config.source) : undefined;
       try {
         await this.followOnce(() => {
           failures = 0;
@@ -131,8 +130,7 @@ export class Follower {
     const [known] = await session.query<{ csns: string[] }[]>(
       'select context_csns as csns from mirror_state',
     );
-    if (known === undefined) throw new Error('The mirror has no state');
-    const directory = await openDirectory(this.dependencies.config, known.csns, signal);
+    const directory = await openDirectory(this.dependencies.config, known?.csns ?? [], signal);
     const ending = new AbortController();
     const either = AbortSignal.any([signal, ending.signal]);
     either.addEventListener('abort', () => {
@@ -277,10 +275,7 @@ class QueueConsumer {
     const soonAt = queue.scan === null ? Infinity : this.scanRestsUntil;
     await queue.wait(Math.min(aliveAt, this.nextScanAt, soonAt) - now);
     if (queue.size > 0 || performance.now() < aliveAt) return;
-    if (mark === null) {
-      await this.setMark();
-      return;
-    }
+    if (mark === null) return this.setMark();
     const asOf = this.takeMark();
     if (asOf !== null && directory.mode !== HintMode.POLLED) await state.confirm(asOf, this.term.number);
   }

@@ -172,7 +172,7 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
   private async reportError(error: unknown): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof NotLeadingError || error instanceof OutdatedRevisionError)
-      this.logger.warn('Another process has taken over the synchronization');
+      this.logger.warn('Another process has written a revision, or has taken over the synchronization');
     else if (databaseError(error) instanceof ServiceUnavailableError)
       this.databaseAway.note(`Synchronization waits for the database: ${reason}`, 'error');
     else {

@@ -278,7 +278,7 @@ class Reading {
     const lag = await this.directory.describeLag(state?.known ?? []);
     const { contextCsns } = this.directory;
     if (lag !== null && confirm === undefined && contextCsns.join() !== accepted) return lag;
-    if (!dryRun && (contextCsns.length > 0 || confirm !== undefined))
+    if (!dryRun && (contextCsns.length > 0 || lag !== null))
       await this.session.query('update mirror_state set context_csns = $1', [contextCsns]);
     return null;
   }

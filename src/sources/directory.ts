@@ -93,7 +93,6 @@ export interface Directory {
   close(): void;
 }
 
-/** The entries to look at. */
 export class HintQueue {
   /** Whether a scan is due: at once, or when that costs little. */
   scan: 'scan' | 'scanSoon' | null = null;

@@ -5,6 +5,7 @@ import { buildLdif, personDn } from '../support/builders/directory.js';
 import { dump, restore } from '../support/builders/dump.js';
 import { eventually } from '../support/eventually.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
+import { MIRROR_DN, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 import { readNames, readPeople } from '../support/builders/ldap-mirror.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { readStatus } from '../support/clients/mirror.js';
@@ -85,6 +86,36 @@ describe('a database that is restored while a server pushes changes', () => {
       await directory.change(rename('anna', 'Anne'));
       await eventually(names, { anna: 'Anne', ben: 'Ben' });
     } finally {
+      await directory.stop();
+    }
+  });
+});
+
+describe('a server whose contextCSN disappears', () => {
+  it('is used again after one and a half intervals of scans, and then each change is followed', async () => {
+    const reader = `dn.exact="${MIRROR_DN}"`;
+    const acl = [
+      'access to attrs=userPassword by anonymous auth by * none',
+      'access to attrs=contextCSN by * none',
+      `access to * by ${reader} read by * none`,
+    ];
+    const options = { ldif: buildLdif([{ id: 'anna' }]) };
+    const directory = await FollowedDirectory.start(options, { DIRECTORY_SCAN_SECONDS: '2' });
+    const { slapd, service } = directory;
+    let restarted: TestSlapd | undefined;
+    try {
+      const names = () => readNames(service);
+      await eventually(names, { anna: 'anna' });
+      await slapd.stop();
+      restarted = await startSlapd({ ...options, directory: slapd.directory, port: slapd.port, acl });
+      const server = restarted;
+      for (const name of ['Anna', 'Anne', 'Ann']) {
+        await server.modify(rename('anna', name));
+        await eventually(names, { anna: name });
+      }
+      expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
+    } finally {
+      await restarted?.stop();
       await directory.stop();
     }
   });

@@ -124,7 +124,9 @@ export class EmbeddedServer {
       refusePGlite(this.directory);
       if (!existsSync(this.data)) await this.create();
       seen = fs.statSync(log, { throwIfNoEntry: false })?.size ?? 0;
-      const place = `-h '' -k '${this.data.replaceAll("'", String.raw`'\''`)}'`;
+      // Quoted for the list of directories, and for the shell.
+      const path = `"${this.data.replaceAll('"', '""')}"`;
+      const place = `-h '' -k '${path.replaceAll("'", String.raw`'\''`)}'`;
       const given = ['--silent', `--timeout=${RECOVERY_SECONDS}`, '--log=server.log'];
       await run('pg_ctl', this.data, 'start', ...given, `--options=${SETTINGS} -p 5432 ${place}`);
     } catch (error) {

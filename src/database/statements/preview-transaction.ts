@@ -7,7 +7,7 @@ import type { DirectoryDataSource } from '../connections/data-source.js';
 import type { Reader, Statement, Writer } from './statement.js';
 import type { Revisions } from '../revisions.js';
 import * as viewers from '../visibility/viewer.js';
-import { ifWrittenWith, PREVIEW_LOCK } from '../visibility/rules-in-mirror.js';
+import { ifWrittenWith } from '../visibility/rules-in-mirror.js';
 import { forViewer } from '../visibility/visible-statement.js';
 
 /** The mirror as it would be after a change: a transaction that is always rolled back (docs/adr/0015). */
@@ -112,9 +112,9 @@ export class PreviewTransaction implements Reader, Writer {
 
   private async begin(viewer: viewers.Viewer, readsRoles: boolean, rules: number): Promise<void> {
     const revision = ifWrittenWith(viewer.seesHidden ? 0 : rules, 'revision_uuid');
-    // All statements see one revision.
+    // All statements see one revision. None is written until the end: it would change the rows that the preview changes.
     const begin = `begin isolation level repeatable read; set local lock_timeout = ${this.dataSource.timeLimits.lock};
-      select pg_advisory_xact_lock_shared(${PREVIEW_LOCK})`;
+      lock table revisions in share mode`;
     const text = `${begin}; select ${revision} as id from mirror_state`;
     // The driver returns one result for each statement of a text; its types say otherwise.
     const results: unknown = await this.connection.query(text);

@@ -4,8 +4,6 @@ import { markOfRules } from '../../config/model/mapping.js';
 export const LEADER_LOCK = 0x73796e63;
 /** First key of the advisory locks that show the rules of visibility of the leader, before their number: the bytes of «rule». */
 export const RULES_LOCK = 0x72756c65;
-/** Key of the advisory lock that previews share, and that a revision takes before it locks rows: the bytes of «view». */
-export const PREVIEW_LOCK = 0x76696577;
 
 /** A function, because PostgreSQL prepares a subquery at each execution, and calls a function only when it needs it. */
 export const CREATE_IS_LED_WITH_OTHER_RULES = `

@@ -26,6 +26,8 @@ export const LONGEST_LINE = 512;
 export const LONGEST_TEXT = 10_000;
 /** Maximum number of characters of a label, such as a school year. It shares an index entry with a name. */
 export const LONGEST_LABEL = 64;
+/** Maximum number of bytes of an id and a name, which share an index entry with the folded name. */
+const LONGEST_NAMED = 1800;
 /** Maximum number of values of a list. Further values are omitted. */
 const MOST_VALUES = 1000;
 
@@ -99,6 +101,8 @@ export class EntryReader {
     const name = names.find((each) => each !== null) ?? null;
     if (name === null)
       return this.quarantine(null, `has no usable ${mapping.name.join(' or ')}, which is its name`);
+    if (Buffer.byteLength(id + name) > LONGEST_NAMED)
+      return this.quarantine(null, `has an id and a name of more than ${LONGEST_NAMED} bytes`);
     return { uuid, dn, dnKey: keyOfDn(dn), id, name, createdAt: this.instant(mapping.createdAt) };
   }
 

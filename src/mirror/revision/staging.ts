@@ -130,12 +130,13 @@ export class Staging {
     return writer.query<(Identity & object)[]>(`${claims('id_folded')} union ${claims('dn_key')}`);
   }
 
-  /** Groups that are not staged and name a DN that a staged entry no longer has. */
+  /** Groups that name a DN that a staged entry no longer has, as they are in the mirror, or as they are staged. */
   findNaming(): Promise<Identity[]> {
     return this.writer.query(
       `select distinct e.uuid, e.dn from staged s join names n on n.key = s.key and not n.name = any (s.names)
          join "references" r on r.target = n.name and r.field = '${MEMBERS}' join entries e on e.key = r.from_key
-       where s.reason is null and not exists (select from staged o where o.key = e.key) limit ${MOST_NAMING}`,
+       where s.reason is null and (not exists (select from staged o where o.key = e.key)
+         or exists (select from staged_references o where o.uuid = e.uuid and o.target = n.name)) limit ${MOST_NAMING}`,
     );
   }
 

@@ -4,7 +4,6 @@ import { MIRROR_INDEXES } from '../../database/migrations/0001-initial.js';
 import type { Revision as WrittenRevision } from '../../database/revisions.js';
 import { REVISION_CHANNEL } from '../../database/revisions.js';
 import { NOW, type Writer } from '../../database/statements/statement.js';
-import { PREVIEW_LOCK } from '../../database/visibility/rules-in-mirror.js';
 import { fingerprintOf, type Identity } from '../../sources/directory.js';
 import { writeChanges } from './write-changes.js';
 import { sweepPictures, writeEntries } from './entries.js';
@@ -142,7 +141,7 @@ class Revision {
     // Rows of the mirror are locked after its state and the end of previews, so that no two processes wait for each other.
     if (!dryRun)
       await writer.query(`
-        select pg_advisory_xact_lock(${PREVIEW_LOCK});
+        lock table revisions in row exclusive mode;
         update entries e set stamp = r.stamp from restamped r where e.key = r.key`);
     const isFirst = state.id === null;
     const isPlain = confirm === undefined && !dryRun;
@@ -194,6 +193,7 @@ class Revision {
       const naming = await staging.findNaming();
       if (naming.length === 0 || (pause > 0 && naming.length > MOST_AWAITED)) return;
       await sleep(pause, undefined, { signal: this.request.signal });
+      await staging.forget(naming.map(({ uuid }) => uuid));
       await this.request.stageAgain(staging, naming, false);
       await this.addClaimants(staging);
     }

@@ -357,7 +357,6 @@ function parseNumber(text = ''): number | null {
   return /^\d+$/.test(text) && Number.isSafeInteger(number) ? number : null;
 }
 
-/** Passes hints on. */
 type Put = (hint: Hint) => void;
 
 /**

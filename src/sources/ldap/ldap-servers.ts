@@ -63,8 +63,7 @@ export async function openDirectory(
   const lagging: ServerDirectory[] = [];
   const open = async (connection: LdapConnection) => {
     const directory = new ServerDirectory(config, connection);
-    await directory.begin(chooseHints, signal);
-    if ((await directory.describeLag(known)) === null) return directory;
+    if ((await directory.begin(chooseHints, signal, known)) === null) return directory;
     lagging.push(directory);
     return null;
   };

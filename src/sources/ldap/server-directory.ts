@@ -93,13 +93,14 @@ export class ServerDirectory implements Directory {
   }
 
   /**
-   * Finds out what the server is and shows.
+   * Finds out what the server is and shows, and how it lacks known changes, as describeLag.
    * @param choose chooses what says where to look for changes
    */
   async begin(
     choose: (directory: ServerDirectory, root: RootDse) => Promise<HintSource>,
     signal: AbortSignal,
-  ): Promise<void> {
+    known: readonly string[] = [],
+  ): Promise<string | null> {
     const close = () => {
       this.close();
     };
@@ -112,6 +113,7 @@ export class ServerDirectory implements Directory {
       await this.readCsns();
       await this.probe();
       this.source = await choose(this, root);
+      return await this.describeLag(known);
     } catch (error) {
       this.close();
       throw error;
@@ -190,8 +192,7 @@ export class ServerDirectory implements Directory {
         size += isWhole ? this.sizeOf(found.entry) : 1;
         if (size < PAGE_SIZE) continue;
         yield page;
-        page = [];
-        size = 0;
+        [page, size] = [[], 0];
       }
       if (page.length > 0) yield page;
     }
