@@ -42,7 +42,7 @@ export class ComparedExecutions {
     return async (context, coerced, sent) => {
       for (let attempt = 1; ; attempt++) {
         const result = await compiled(context, coerced, sent);
-        // Executed by graphql-js.
+        // Of the errors of a part that it gives up, graphql-js reports only the first ones.
         if ((result.errors ?? []).length > 1) return result;
         context.reset();
         const answer = textOf(result);
