@@ -67,21 +67,6 @@ export interface PolicyDecision {
   readonly isCompilable: boolean;
 }
 
-/**
- * Decides by limits and scopes, in one walk over what the operation selects with these variables. Fragments, aliases and directives
- * are resolved, so no spelling of a field bypasses it.
- * @param variables coerced
- * @throws ServiceError when the operation must not run at all; UnauthenticatedError if a field requires a token and there is none
- */
-export function evaluatePolicy(
-  request: OperationRequest,
-  variables: Variables,
-  principal: Principal | null,
-  config: Pick<Config, 'limits' | 'accessLogDays'>,
-): PolicyDecision {
-  return new Walk(request, variables, principal, config).decide();
-}
-
 interface Place {
   readonly types: readonly GraphQLObjectType[];
   readonly path: readonly string[];
@@ -89,7 +74,11 @@ interface Place {
   readonly isWithheld: boolean;
 }
 
-class Walk {
+/**
+ * Decides by limits and scopes, in one walk over what the operation selects with these variables. Fragments, aliases and directives
+ * are resolved, so no spelling of a field bypasses it.
+ */
+export class PolicyWalk {
   private readonly cost: CostCount;
   private readonly isMutation: boolean;
   private readonly fragments: Record<string, FragmentDefinitionNode>;
@@ -105,6 +94,7 @@ class Walk {
   private isCacheable = true;
   private isCompilable = true;
 
+  /** @param variables coerced */
   constructor(
     private readonly request: OperationRequest,
     private readonly variables: Variables,
@@ -118,6 +108,7 @@ class Walk {
     this.fragments = Object.fromEntries(fragments.map((node) => [node.name.value, node]));
   }
 
+  /** @throws ServiceError when the operation must not run at all; UnauthenticatedError if a field requires a token and there is none */
   decide(): PolicyDecision {
     const { operation, selectionSet } = this.request.definition;
     const rootType = this.request.schema.getRootType(operation);

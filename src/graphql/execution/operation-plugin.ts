@@ -13,7 +13,6 @@ import {
   type FieldNode,
   type FormattedExecutionResult,
   GraphQLError,
-  type GraphQLFormattedError,
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
@@ -26,9 +25,9 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { RejectionError, toRejection } from '../../http/rejection.js';
 import {
-  evaluatePolicy,
   type OperationRequest,
   type PolicyDecision,
+  PolicyWalk,
   type Variables,
 } from '../analysis/operation-policy.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
@@ -132,7 +131,7 @@ export class Operations implements ApolloServerPlugin<RequestContext> {
     const key = `${queryHash} ${operationName}\n${scopes}\n${shape}`;
     const known = this.decisions.get(key);
     if (known !== undefined) return known;
-    const decision = evaluatePolicy(parsed, variables, principal, this.config);
+    const decision = new PolicyWalk(parsed, variables, principal, this.config).decide();
     const places = 1 + (decision.personalData?.length ?? 0);
     this.decisions.set(key, decision, { size: key.length + source.length + PLACE_SIZE * places });
     return decision;
@@ -173,30 +172,24 @@ export class Operations implements ApolloServerPlugin<RequestContext> {
   /** The head of the response: status and headers of its errors. Those that Apollo has found are formatted here. */
   private finish(
     { http, body }: GraphQLResponse,
-    request: FastifyRequest,
+    { id, parameters }: FastifyRequest,
     found: readonly GraphQLError[] | undefined,
   ): void {
     http.headers.set('cache-control', 'no-store');
     if (body.kind !== 'single') return;
-    const { singleResult } = body;
-    if (found !== undefined) singleResult.errors = found.map((error) => formatError(error, request.id));
-    if (singleResult.errors !== undefined) this.finishRefusal(http, request, singleResult.errors, found?.[0]);
-  }
-
-  private finishRefusal(
-    http: GraphQLResponse['http'],
-    { parameters }: FastifyRequest,
-    errors: readonly GraphQLFormattedError[],
-    found: GraphQLError | undefined,
-  ): void {
+    if (found !== undefined) body.singleResult.errors = found.map((error) => formatError(error, id));
+    const { errors } = body.singleResult;
+    if (errors === undefined) return;
     // A request by `documentId` is answered as the draft of GraphQL over HTTP says, and not as by Apollo Server.
     const isNamed = parameters?.reference?.member === 'documentId';
-    if (isNamed && errors[0]?.extensions?.['code'] === 'PERSISTED_QUERY_NOT_FOUND') http.status = 400;
+    if (isNamed && errors.some(({ extensions }) => extensions?.['code'] === 'PERSISTED_QUERY_NOT_FOUND'))
+      http.status = 400;
     // Apollo has no status of its own for what plugins throw.
-    const thrown = http.status === 500 ? found?.originalError : undefined;
+    const thrown = http.status === 500 ? found?.[0]?.originalError : undefined;
     const rejection = thrown === undefined ? unavailabilityOf(errors) : toRejection(thrown);
-    if (rejection !== null) http.status = rejection.status;
-    for (const [name, value] of Object.entries(rejection?.headers ?? {})) http.headers.set(name, value);
+    if (rejection === null) return;
+    http.status = rejection.status;
+    for (const [name, value] of Object.entries(rejection.headers)) http.headers.set(name, value);
   }
 }
 

@@ -130,11 +130,10 @@ type Resolve = GraphQLFieldResolver<unknown, RequestContext>;
  */
 function asPreview(resolve: Resolve): Resolve {
   return async (source, given: { input?: { clientMutationId?: string | null } }, context, info) => {
-    const id = given.input?.clientMutationId ?? null;
-    const isTooLong = id !== null && id.length > LONGEST_CLIENT_MUTATION_ID;
-    const clientMutationId = isTooLong ? null : id;
+    const clientMutationId = given.input?.clientMutationId ?? null;
     try {
-      if (isTooLong) throw new BadUserInputError('clientMutationId is too long', 'clientMutationId');
+      if ((clientMutationId?.length ?? 0) > LONGEST_CLIENT_MUTATION_ID)
+        throw new BadUserInputError('clientMutationId is too long', 'clientMutationId');
       const payload = await context.change(
         async () => (await resolve(source, given, context, info)) as object,
       );
