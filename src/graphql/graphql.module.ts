@@ -17,7 +17,7 @@ import { GraphQLModule as NestGraphQLModule, GraphQLSchemaHost } from '@nestjs/g
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { ResponseCache } from './cache/response-cache.js';
-import { parseOptionsOf, persistedQueries, TrustedDocuments, validationRulesOf } from './http/documents.js';
+import { persistedQueries, TrustedDocuments, validationRulesOf } from './http/documents.js';
 import { Compiler, Executor } from './execution/operations.js';
 import { Operations } from './execution/operation-plugin.js';
 import { GRAPHQL_PATH } from './http/request-context.js';
@@ -49,7 +49,7 @@ import { HttpAdapter } from '../http/http-adapter.js';
         fieldResolverEnhancers: ['guards', 'interceptors', 'filters'],
         validationRules: validationRulesOf(config),
         validationOptions: { hideSuggestions: !config.disclosure.introspection },
-        parseOptions: parseOptionsOf(config),
+        parseOptions: { maxLexicalTokens: config.limits.tokens },
         plugins: [ApolloServerPluginCacheControlDisabled(), ApolloServerPluginInlineTraceDisabled()],
         persistedQueries: persistedQueries(),
         introspection: true,

@@ -169,8 +169,8 @@ function optionsOf({ limits, trustedProxies, basePath }: Config): FastifyHttpOpt
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     requestTimeout: timeout,
     http: {
-      // The limits of the endpoint are lower and have better messages.
-      maxHeaderSize: 65_536,
+      // With the URL, which has a limit of its own and a better message.
+      maxHeaderSize: 24_576,
       // Otherwise Node keeps the first of several fields, and a proxy in front may keep the other one.
       joinDuplicateHeaders: true,
       // Checked by findHeadProblem and the endpoint, which reject it in the form of the path.

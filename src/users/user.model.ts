@@ -3,15 +3,10 @@ import { Personal } from '../access-log/personal-data.decorator.js';
 import { type Field as MirroredField, isInstant, propertyFields } from '../common/field.js';
 import type { PreloadedPage } from '../database/paging/page.js';
 import { connectionTypes, Node } from '../graphql/schema/connection.js';
-import {
-  DeriveFields,
-  type DerivedField,
-  ShareFields,
-  referenceFieldsOf,
-} from '../graphql/schema/derived-fields.js';
+import { DeriveFields, type DerivedField, referenceFieldsOf } from '../graphql/schema/derived-fields.js';
 import { RequireScopes } from '../auth/access.js';
 
-/** The schema adds the fields: see ShareFields. */
+/** The schema adds the fields: see addDerivedFields. */
 @InterfaceType({
   implements: () => [Node],
   description: 'The fields that a person has both as a user and as the profile of a token.',
@@ -57,7 +52,6 @@ export class UserInput {
   ...propertyFields(mapping.users.fields),
   ...referenceFieldsOf(mapping, 'user'),
 ])
-@ShareFields(Person)
 @ObjectType({ implements: () => [Node, Person], description: 'A person in the directory.' })
 export class User extends Node {
   [field: string]: unknown;
@@ -89,7 +83,6 @@ export const { ConnectionType: UserConnection } = connectionTypes('User', () => 
   ...propertyFields(mapping.users.fields).filter((field) => !isInstant(field) || field.reader === 'time'),
   ...referenceFieldsOf(mapping, 'user'),
 ])
-@ShareFields(Person)
 @ObjectType({ implements: () => [Node, Person], description: 'The user for whom the token acts.' })
 export class Profile extends Node {
   [field: string]: unknown;

@@ -129,11 +129,11 @@ class PetQueries {
   @Query(() => String, TEXT)
   everything(
     @Info() { fieldName }: GraphQLResolveInfo,
-    @Context('requestId') requestId: string,
+    @Context('req') req: RequestContext['request'],
     @Args('size', { type: () => Int }) size: number,
     @Context() context: RequestContext,
   ): string {
-    return JSON.stringify([fieldName, requestId === context.requestId, size]);
+    return JSON.stringify([fieldName, req === context.request, size]);
   }
 
   @Public()

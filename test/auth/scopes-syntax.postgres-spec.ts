@@ -53,10 +53,10 @@ describe('a withheld field', () => {
     return { users: { nodes: [{ groups: { nodes: [{ group }, { group }] } }] } };
   }
 
-  /** The errors of both groups, for each selection. */
+  /** The errors of each selection, in both groups. */
   function withheldAt(...keys: string[]) {
-    return keys.flatMap((key) =>
-      [0, 1].map((row) => ({
+    return [0, 1].flatMap((row) =>
+      keys.map((key) => ({
         code: 'INSUFFICIENT_SCOPE',
         path: `users.nodes.0.groups.nodes.${row}.group.${key}`,
       })),

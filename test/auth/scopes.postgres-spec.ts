@@ -261,15 +261,13 @@ describe('scopes', () => {
     }
   });
 
-  it('withhold a field from each row with an error, of which the first of a selection has the details', async () => {
+  it('withhold a field from each row with an error', async () => {
     const { data, errors } = await service.query(
-      '{ users(first: 2) { nodes { groups(first: 3) { nodes { group { id one: members(first: 1) { totalCount } two: members(first: 1) { totalCount } } } } } } }',
+      '{ users(first: 2) { nodes { groups(first: 3) { nodes { group { id one: members(first: 1) { totalCount } } } } } } }',
       { authorization: await tokenWith(['directory']) },
     );
-    const places = ['one', 'two'].flatMap((key) =>
-      placesAt(data, ['users', 'nodes', 'groups', 'nodes', 'group', key]),
-    );
-    expect(places).toHaveLength(12);
+    const places = placesAt(data, ['users', 'nodes', 'groups', 'nodes', 'group', 'one']);
+    expect(places).toHaveLength(6);
     const message = 'The field Group.members is not accessible with this token: it needs the scope read.';
     const [{ locations } = {}, second] = errors as { locations?: unknown }[];
     expect(locations).toHaveLength(1);
@@ -277,18 +275,15 @@ describe('scopes', () => {
     expect(
       errors.map(({ message: text, path, extensions }) => ({ message: text, path, extensions })),
     ).toEqual(
-      places.map((path, index) => ({
+      places.map((path) => ({
         message,
         path,
-        extensions:
-          index % 6 > 0
-            ? { code: 'INSUFFICIENT_SCOPE' }
-            : {
-                code: 'INSUFFICIENT_SCOPE',
-                requiredScopes: ['read'],
-                grantedScopes: ['directory'],
-                requestId: expect.any(String) as string,
-              },
+        extensions: {
+          code: 'INSUFFICIENT_SCOPE',
+          requiredScopes: ['read'],
+          grantedScopes: ['directory'],
+          requestId: expect.any(String) as string,
+        },
       })),
     );
   });

@@ -56,6 +56,9 @@ it('rejects a response of more than 20,000,000 characters, before it is written'
   const ofAll = (aliases: number) => `{ groups(first: 100) { totalCount nodes { ${repeated(aliases)} } } }`;
   expect(dataOf(await sendOperation(ofAll(28)))).toMatchObject({ groups: { totalCount: 76 } });
   expect(refusalOf(await sendOperation(ofAll(29)))).toEqual(TOO_COMPLEX);
+  // The second time, it is compiled.
+  const ofNames = `{ ${[1, 2, 3, 4].map((at) => `a${at}: groups(first: 100) { nodes { ...F } }`).join(' ')} } fragment F on Group { ${'x'.repeat(90_000)}: id }`;
+  for (let time = 0; time < 3; time++) expect(refusalOf(await sendOperation(ofNames))).toEqual(TOO_COMPLEX);
 });
 
 it('rejects paths of megabytes, without a token', async () => {
@@ -67,7 +70,7 @@ it('rejects paths of megabytes, without a token', async () => {
     (name, at) =>
       `fragment ${name} on Group { ${fields} ${name === 'e' ? '' : pages.join(' ').replaceAll('NEXT', 'bcde'.charAt(at + 1))} }`,
   );
-  const deep = 'x'.repeat(256);
+  const deep = 'x'.repeat(1500);
   const start = `groups(first: 1) { nodes { ...b } edges { node { ...b } } }`;
   // Each level is one alias of many letters.
   const wrapped = Array.from({ length: 60 }).reduce<string>(

@@ -64,22 +64,22 @@ describe('an operation that is too complex', () => {
     [
       'nodes',
       `{ ${page(`subgroups(first: 1) { nodes { id } } ${members('')} ${members('all: ')}`)} }`,
-      'This operation has 20200 requested nodes: at most 20000 are allowed. Most are in groups.nodes.members: 10000',
+      'This operation has 20200 requested nodes: at most 20000 are allowed. Most nodes are in groups.nodes.members: 10000',
     ],
     [
       'nodes under aliases and in fragments',
       `{ ...A } fragment A on Query { clubs: ${page(`...B`)} } fragment B on Group { few: members(first: 99) { totalCount } ${members('all: ', 'nodes { user { groups(first: 2) { totalCount } } }')} }`,
-      'This operation has 40000 requested nodes: at most 20000 are allowed. Most are in clubs.nodes.all.nodes.user.groups: 20000',
+      'This operation has 40000 requested nodes: at most 20000 are allowed. Most nodes are in clubs.nodes.all.nodes.user.groups: 20000',
     ],
     [
       'nodes on an edge, beyond what an integer of GraphQL can have',
       `{ ${page(page(page('ID').replace('groups', 'parents')).replace('groups', 'subgroups')).replace('ID', page(page('id').replace('groups', 'parents')).replace('groups', 'subgroups'))} }`,
-      'This operation has 2147483647 requested nodes: at most 20000 are allowed. Most are in groups.nodes.subgroups.nodes.parents.nodes.subgroups.nodes.parents: 2147483647',
+      'This operation has 2147483647 requested nodes: at most 20000 are allowed. Most nodes are in groups.nodes.subgroups.nodes.parents.nodes.subgroups.nodes.parents: 2147483647',
     ],
     [
       'values',
       `{ ${page(members('', `nodes { ${repeat(30, (at) => `a${at}: user { id name }`)} }`))} }`,
-      'This operation has 920200 values in its response: at most 500000 are allowed. Most are in groups.nodes.members: 920000',
+      'This operation has 920200 values in its response: at most 500000 are allowed. Most nodes are in groups.nodes.members: 10000',
     ],
     [
       'levels',

@@ -1,7 +1,7 @@
 import { buildSchema, getOperationAST, type GraphQLInputObjectType, isObjectType, parse } from 'graphql';
 import type { Principal, Scope } from '../../auth/principal.js';
 import { readConfig } from '../../config/config.js';
-import { evaluatePolicy } from './operation-policy.js';
+import { PolicyWalk } from './operation-policy.js';
 
 const schema = buildSchema(`
   type Query { users(filter: Filter, ids: [Id!]): Page }
@@ -40,7 +40,7 @@ function check(query: string, variables: Record<string, unknown>, principal: Pri
   const document = parse(query);
   const definition = getOperationAST(document);
   if (!definition) throw new Error('There is no operation');
-  evaluatePolicy({ schema, document, definition, variables }, variables, principal, config);
+  new PolicyWalk({ schema, document, definition, variables }, variables, principal, config).decide();
 }
 
 describe('an input that requires a scope', () => {

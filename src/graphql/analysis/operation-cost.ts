@@ -7,9 +7,8 @@ import {
   type GraphQLObjectType,
   isCompositeType,
   isListType,
-  Kind,
 } from 'graphql';
-import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
+import { BadUserInputError, bounded } from '../../common/errors.js';
 import type { LimitsConfig } from '../../config/settings/service.js';
 
 export interface SelectedField {
@@ -69,35 +68,26 @@ export function unboundedSize(field: GraphQLField<unknown, unknown>, isInPage: b
     : null;
 }
 
-/** A connection or a list of nodes, with its nodes, and the values in them and not in those of other pages. */
-interface Page {
-  readonly path: readonly string[];
-  readonly nodes: number;
-  values: number;
-}
-
 /** How often the fields of a level occur in the response: as nodes of connections, and with other lists. */
 export interface Occurrences {
   readonly nodes: number;
   readonly values: number;
-  readonly page: Page;
   /** Whether they are those of a page, whose lists have the size of the page. */
   readonly isPage: boolean;
 }
 
 /** Counts what depth and page sizes multiply, however much that is. */
 export class CostCount {
-  readonly root: Occurrences;
-  private readonly pages: Page[];
+  readonly root: Occurrences = { nodes: 1, values: 1, isPage: false };
+  values = 0;
+  private nodes = 0;
+  /** The connection or list with most of the nodes. */
+  private largest: { path: readonly string[]; nodes: number } | null = null;
   private deepest: readonly string[] = [];
   private pointsOfLists = 0;
   private hasOpenLists = false;
 
-  constructor(private readonly limits: LimitsConfig) {
-    const page = { path: [], nodes: 0, values: 0 };
-    this.pages = [page];
-    this.root = { nodes: 1, values: 1, page, isPage: false };
-  }
+  constructor(private readonly limits: LimitsConfig) {}
 
   /**
    * Adds the nodes and values of a field. Aliases multiply values, but no nodes.
@@ -115,42 +105,31 @@ export class CostCount {
     const nodes = product(at.nodes, size ?? 1);
     // An empty page is a value, too, and so are its totals.
     const values = product(at.values, isOpenList ? LIST_SIZE : Math.max(1, size ?? 1));
-    const page = size === null ? at.page : { path, nodes, values: 0 };
-    if (size !== null) this.pages.push(page);
+    if (size !== null) {
+      this.nodes = Math.min(LARGEST_COUNT, this.nodes + nodes);
+      if (nodes > (this.largest?.nodes ?? 0)) this.largest = { path, nodes };
+    }
     // A page below each of several parents is planned with its arguments for each of them.
-    page.values += values + (at.values > 1 ? product(at.values, lengthAsValues) : 0);
-    return { nodes, values, page, isPage };
+    this.values += values + (at.values > 1 ? product(at.values, lengthAsValues) : 0);
+    return { nodes, values, isPage };
   }
 
   get total(): OperationCost {
-    const { deepest, limits } = this;
-    const [nodes, values] = [this.sumUp('nodes'), this.sumUp('values')];
+    const { deepest, largest, limits, nodes, values } = this;
+    const largestConnection = largest && nameOf(largest.path);
     const deep = `The deepest field is ${nameOf(deepest)}`;
+    const share = largest && `Most nodes are in ${largestConnection}: ${largest.nodes}`;
     return {
-      nodeCount: nodes.sum,
+      nodeCount: nodes,
       nodeLimit: limits.nodes,
-      largestConnection: nodes.largest,
-      points: Math.min(
-        LARGEST_COUNT,
-        Math.max(1, Math.ceil(nodes.sum / NODES_PER_POINT) + this.pointsOfLists),
-      ),
-      values: this.hasOpenLists ? Infinity : values.sum,
+      largestConnection,
+      points: Math.min(LARGEST_COUNT, Math.max(1, Math.ceil(nodes / NODES_PER_POINT) + this.pointsOfLists)),
+      values: this.hasOpenLists ? Infinity : values,
       rejection:
         excessOf('levels', deepest.length, limits.depth, deep) ??
-        excessOf('requested nodes', nodes.sum, limits.nodes, nodes.share) ??
-        excessOf('values in its response', values.sum, limits.nodes * VALUES_PER_NODE, values.share),
+        excessOf('requested nodes', nodes, limits.nodes, share) ??
+        excessOf('values in its response', values, limits.nodes * VALUES_PER_NODE, share),
     };
-  }
-
-  private sumUp(count: 'nodes' | 'values') {
-    const { pages } = this;
-    const sum = Math.min(
-      LARGEST_COUNT,
-      pages.reduce((all, page) => all + page[count], 0),
-    );
-    const most = pages.reduce((largest, page) => (page[count] > largest[count] ? page : largest));
-    const largest = most.path.length === 0 ? null : nameOf(most.path);
-    return { sum, largest, share: largest && `Most are in ${largest}: ${most[count]}` };
   }
 }
 
@@ -174,22 +153,18 @@ export function isConnection({ args }: GraphQLField<unknown, unknown>): boolean 
   return ['first', 'last'].every((size) => args.some(({ name }) => name === size));
 }
 
-/** @throws ServiceError for wrong sizes: GRAPHQL_VALIDATION_FAILED if no variables can make them right */
-function pageSize({ parentType, field, nodes }: SelectedField, values: Record<string, unknown>): number {
+/** @throws BadUserInputError for wrong sizes */
+function pageSize({ parentType, field }: SelectedField, values: Record<string, unknown>): number {
   const sizes = ['first', 'last'].filter((each) => (values[each] ?? null) !== null);
   const [name = 'first'] = sizes;
   const size = Number(values[name]);
   if (sizes.length === 1 && size >= 0 && size <= LARGEST_PAGE) return size;
-  const isVariable = nodes[0]?.arguments?.some(
-    (argument) => /^(first|last)$/.test(argument.name.value) && argument.value.kind === Kind.VARIABLE,
-  );
   const coordinate = `${parentType.name}.${field.name}`;
-  throw new ServiceError(
-    isVariable === true ? 'BAD_USER_INPUT' : 'GRAPHQL_VALIDATION_FAILED',
+  throw new BadUserInputError(
     sizes.length === 1
       ? `${name} of ${coordinate} must be from 0 to ${LARGEST_PAGE}`
       : `${coordinate} takes exactly one of first and last`,
-    { argument: name },
+    name,
   );
 }
 

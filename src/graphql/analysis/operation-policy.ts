@@ -1,5 +1,4 @@
 import {
-  type ArgumentNode,
   type DefinitionNode,
   type DocumentNode,
   type FieldNode,
@@ -68,21 +67,6 @@ export interface PolicyDecision {
   readonly isCompilable: boolean;
 }
 
-/**
- * Decides by limits and scopes, in one walk over what the operation selects with these variables. Fragments, aliases and directives
- * are resolved, so no spelling of a field bypasses it.
- * @param variables coerced
- * @throws ServiceError when the operation must not run at all; UnauthenticatedError if a field requires a token and there is none
- */
-export function evaluatePolicy(
-  request: OperationRequest,
-  variables: Variables,
-  principal: Principal | null,
-  config: Pick<Config, 'limits' | 'accessLogDays'>,
-): PolicyDecision {
-  return new Walk(request, variables, principal, config).decide();
-}
-
 interface Place {
   readonly types: readonly GraphQLObjectType[];
   readonly path: readonly string[];
@@ -90,7 +74,11 @@ interface Place {
   readonly isWithheld: boolean;
 }
 
-class Walk {
+/**
+ * Decides by limits and scopes, in one walk over what the operation selects with these variables. Fragments, aliases and directives
+ * are resolved, so no spelling of a field bypasses it.
+ */
+export class PolicyWalk {
   private readonly cost: CostCount;
   private readonly isMutation: boolean;
   private readonly fragments: Record<string, FragmentDefinitionNode>;
@@ -106,6 +94,7 @@ class Walk {
   private isCacheable = true;
   private isCompilable = true;
 
+  /** @param variables coerced */
   constructor(
     private readonly request: OperationRequest,
     private readonly variables: Variables,
@@ -119,6 +108,7 @@ class Walk {
     this.fragments = Object.fromEntries(fragments.map((node) => [node.name.value, node]));
   }
 
+  /** @throws ServiceError when the operation must not run at all; UnauthenticatedError if a field requires a token and there is none */
   decide(): PolicyDecision {
     const { operation, selectionSet } = this.request.definition;
     const rootType = this.request.schema.getRootType(operation);
@@ -179,7 +169,7 @@ class Walk {
       this.count(each, parentType === types[0]);
     };
     const { variables, fragments, request } = this;
-    const found = coerce([], 'if', () =>
+    const found = coerce('if', () =>
       collectFields(request.schema, fragments, variables, parentType, set, count),
     );
     return [...found].flatMap(([key, nodes]): SelectedField[] => {
@@ -211,7 +201,7 @@ class Walk {
     const access = field.extensions['access'] as Access;
     const refusal = accessRefusal(access, this.principal, `The field ${parentType.name}.${field.name}`);
     // Each place of a withheld field has an error.
-    if (refusal !== null) occurrences.page.values += place.occurrences.values;
+    if (refusal !== null) this.cost.values += place.occurrences.values;
     if (refusal instanceof UnauthenticatedError) this.tokenNeeded ??= refusal;
     else if (refusal !== null && !place.isWithheld) this.withheld.push(refusal);
     if (path.length === 1) this.enterRoot(selected, given);
@@ -269,18 +259,16 @@ function dependenciesOf({
 function coerceArguments({ field, nodes }: SelectedField, variables: Variables): Record<string, unknown> {
   const [node] = nodes;
   if (node === undefined || field.args.length === 0) return {};
-  return coerce(node.arguments ?? [], field.name, () => getArgumentValues(field, node, variables));
+  return coerce(field.name, () => getArgumentValues(field, node, variables));
 }
 
 /** A nullable variable with a default may be null here, which is rejected (§5.8.5). @throws BadUserInputError */
-function coerce<Value>(given: readonly ArgumentNode[], name: string, read: () => Value): Value {
+function coerce<Value>(name: string, read: () => Value): Value {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
     const [at] = error.nodes ?? [];
-    const variable = at?.kind === Kind.VARIABLE ? at.name.value : name;
-    const argument = given.find(({ value }) => value === at)?.name.value ?? variable;
-    throw new BadUserInputError(error.message, argument);
+    throw new BadUserInputError(error.message, at?.kind === Kind.VARIABLE ? at.name.value : name);
   }
 }

@@ -23,10 +23,9 @@ export function unavailabilityOf(errors: readonly GraphQLFormattedError[]): Reje
   return code === undefined ? null : toRejection(new ServiceError(code, ''));
 }
 
-function extensionsOf(code: ErrorCode, details: ErrorDetails): Record<string, unknown> {
+function extensionsOf(code: ErrorCode, details: ErrorDetails, requestId: string): Record<string, unknown> {
   const { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds } = details;
-  const known = { argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds };
-  return { code, ...Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) };
+  return { code, argument, requiredScopes, grantedScopes, maxStaleness, ageSeconds, requestId };
 }
 
 const logger = new Logger('GraphQL');
@@ -43,7 +42,7 @@ export function formatError(error: GraphQLError, requestId: string): GraphQLForm
   const shared = {
     ...(locations && { locations }),
     ...(path && { path }),
-    extensions: { ...extensionsOf(code, known?.details ?? {}), requestId },
+    extensions: extensionsOf(code, known?.details ?? {}, requestId),
   };
   if (known !== null || code !== 'INTERNAL_SERVER_ERROR')
     return { message: bounded(known?.message ?? message), ...shared };
@@ -91,6 +90,6 @@ export function responseType(raw: Pick<IncomingMessage, 'headers'>): string | un
 
 function writeErrors({ code, message, details }: RejectionError, requestId: string): string {
   countError(code as ErrorCode);
-  const extensions = { ...extensionsOf(code as ErrorCode, details), requestId };
+  const extensions = extensionsOf(code as ErrorCode, details, requestId);
   return JSON.stringify({ errors: [{ message, extensions }] });
 }

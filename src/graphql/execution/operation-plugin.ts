@@ -13,7 +13,6 @@ import {
   type FieldNode,
   type FormattedExecutionResult,
   GraphQLError,
-  type GraphQLFormattedError,
   getVariableValues,
   Kind,
   type OperationDefinitionNode,
@@ -26,27 +25,22 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { RejectionError, toRejection } from '../../http/rejection.js';
 import {
-  evaluatePolicy,
   type OperationRequest,
   type PolicyDecision,
+  PolicyWalk,
   type Variables,
 } from '../analysis/operation-policy.js';
 import { personalDataAccessOf } from '../analysis/personal-data-selection.js';
 import { type CachedResponse, nameOf, periodOfUrls, ResponseCache } from '../cache/response-cache.js';
-import { countError, formatError, unavailabilityOf } from '../errors/error-response.js';
-import type {
-  OperationLabel,
-  RequestContext,
-  ValidatedOperation,
-  Withheld,
-} from '../http/request-context.js';
+import { formatError, unavailabilityOf } from '../errors/error-response.js';
+import type { OperationLabel, RequestContext, ValidatedOperation } from '../http/request-context.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { Compiler, Executor } from './operations.js';
 
-/** The size of all cached decisions: ten for each, and one for each place of personal data. */
-const DECISIONS_SIZE = 50_000;
-/** Maximum characters of the key of a cached decision. Lists make it as long as a request. */
-const LONGEST_KEY = 1000;
+/** The size of all cached decisions, in characters: they keep the texts of their documents by the names in them. */
+const DECISIONS_SIZE = 10_000_000;
+/** The size of a decision besides its texts, and of each place of personal data. */
+const PLACE_SIZE = 500;
 /** Longer operation names are not reported, because clients choose them. */
 const LONGEST_LABEL = 40;
 
@@ -58,10 +52,7 @@ type Resolved = GraphQLRequestContextDidResolveOperation<RequestContext>;
  */
 @Plugin()
 export class Operations implements ApolloServerPlugin<RequestContext> {
-  private readonly decisions = new LRUCache<string, PolicyDecision>({
-    maxSize: DECISIONS_SIZE,
-    sizeCalculation: ({ personalData }) => 10 + (personalData?.length ?? 0),
-  });
+  private readonly decisions = new LRUCache<string, PolicyDecision>({ maxSize: DECISIONS_SIZE });
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -129,7 +120,7 @@ export class Operations implements ApolloServerPlugin<RequestContext> {
 
   /** Variables of the same shape lead to the same decision: it depends on the length of a text, and not on its characters. */
   private decide(
-    { queryHash, operationName }: Resolved,
+    { queryHash, operationName, source }: Resolved,
     { parsed, principal }: RequestContext,
     variables: Variables,
   ): PolicyDecision {
@@ -140,8 +131,9 @@ export class Operations implements ApolloServerPlugin<RequestContext> {
     const key = `${queryHash} ${operationName}\n${scopes}\n${shape}`;
     const known = this.decisions.get(key);
     if (known !== undefined) return known;
-    const decision = evaluatePolicy(parsed, variables, principal, this.config);
-    if (key.length <= LONGEST_KEY) this.decisions.set(key, decision);
+    const decision = new PolicyWalk(parsed, variables, principal, this.config).decide();
+    const places = 1 + (decision.personalData?.length ?? 0);
+    this.decisions.set(key, decision, { size: key.length + source.length + PLACE_SIZE * places });
     return decision;
   }
 
@@ -167,9 +159,8 @@ export class Operations implements ApolloServerPlugin<RequestContext> {
     if (revision !== null) request.mirrorRead = await this.cache.revisions.describe(revision, before);
     if (validated.personalData !== null)
       request.personalData = personalDataAccessOf(validated.personalData, data);
-    const formatted = formatAll(errors, data === null ? [] : [...context.withheld.values()], request.id);
     // Errors are first (GraphQL October 2021, §7.1).
-    if (formatted.length > 0) return { errors: formatted, data };
+    if (errors.length > 0) return { errors: errors.map((error) => formatError(error, request.id)), data };
     if (data === null || others.length > 0 || cacheDependencies === null) return { data };
     if (revision !== null || !cacheDependencies.has('mirror')) {
       const name = nameOf(request, context.isPersonal || cacheDependencies.has('subject'), period);
@@ -181,30 +172,24 @@ export class Operations implements ApolloServerPlugin<RequestContext> {
   /** The head of the response: status and headers of its errors. Those that Apollo has found are formatted here. */
   private finish(
     { http, body }: GraphQLResponse,
-    request: FastifyRequest,
+    { id, parameters }: FastifyRequest,
     found: readonly GraphQLError[] | undefined,
   ): void {
     http.headers.set('cache-control', 'no-store');
     if (body.kind !== 'single') return;
-    const { singleResult } = body;
-    if (found !== undefined) singleResult.errors = found.map((error) => formatError(error, request.id));
-    if (singleResult.errors !== undefined) this.finishRefusal(http, request, singleResult.errors, found?.[0]);
-  }
-
-  private finishRefusal(
-    http: GraphQLResponse['http'],
-    { parameters }: FastifyRequest,
-    errors: readonly GraphQLFormattedError[],
-    found: GraphQLError | undefined,
-  ): void {
+    if (found !== undefined) body.singleResult.errors = found.map((error) => formatError(error, id));
+    const { errors } = body.singleResult;
+    if (errors === undefined) return;
     // A request by `documentId` is answered as the draft of GraphQL over HTTP says, and not as by Apollo Server.
     const isNamed = parameters?.reference?.member === 'documentId';
-    if (isNamed && errors[0]?.extensions?.['code'] === 'PERSISTED_QUERY_NOT_FOUND') http.status = 400;
+    if (isNamed && errors.some(({ extensions }) => extensions?.['code'] === 'PERSISTED_QUERY_NOT_FOUND'))
+      http.status = 400;
     // Apollo has no status of its own for what plugins throw.
-    const thrown = http.status === 500 ? found?.originalError : undefined;
+    const thrown = http.status === 500 ? found?.[0]?.originalError : undefined;
     const rejection = thrown === undefined ? unavailabilityOf(errors) : toRejection(thrown);
-    if (rejection !== null) http.status = rejection.status;
-    for (const [name, value] of Object.entries(rejection?.headers ?? {})) http.headers.set(name, value);
+    if (rejection === null) return;
+    http.status = rejection.status;
+    for (const [name, value] of Object.entries(rejection.headers)) http.headers.set(name, value);
   }
 }
 
@@ -215,20 +200,6 @@ function answer(
 ): GraphQLResponse {
   const head = new HeaderMap(Object.entries(headers));
   return { http: { status, headers: head }, body: { kind: 'single', singleResult } };
-}
-
-/** The errors for the client. Of those of a withheld selection, the first has all details, and the others only the code. */
-function formatAll(errors: readonly GraphQLError[], withheld: readonly Withheld[], requestId: string) {
-  const format = (error: GraphQLError) => formatError(error, requestId);
-  const ofSelections = withheld.flatMap(({ error, paths: [, ...others] }) => {
-    const first = format(error);
-    const repeated = others.map((path) => {
-      countError('INSUFFICIENT_SCOPE');
-      return { ...first, path, extensions: { code: 'INSUFFICIENT_SCOPE' } };
-    });
-    return [first, ...repeated];
-  });
-  return [...errors.map(format), ...ofSelections];
 }
 
 function labelOf({ operation, name, selectionSet }: OperationDefinitionNode): OperationLabel {

@@ -8,7 +8,6 @@ import {
   GraphQLSchema,
   Kind,
   type OperationDefinitionNode,
-  separateOperations,
   visit,
 } from 'graphql';
 import type { RequestContext, CompiledQuery, ValidatedOperation } from '../http/request-context.js';
@@ -24,7 +23,7 @@ import type { OperationRequest, Variables } from '../analysis/operation-policy.j
 const CHARACTERS_PER_NODE = 1000;
 /** The limit where few nodes are allowed: introspection has several hundred thousand. */
 const MIN_CHARACTERS = 5_000_000;
-/** Characters of a value of a query. The mirror has no longer texts. */
+/** Characters of a value of a query, beside the names of the document. The mirror has no longer texts. */
 const LONGEST_TEXT = 10_000;
 /** The characters of a number, a boolean or null, and those of an error beside its path, and beside a long message. */
 const SHORT = 5;
@@ -62,16 +61,14 @@ export class Executor {
     contextValue: RequestContext,
   ): Promise<ExecutionResult> {
     const { schema, variables: variableValues, definition } = contextValue.parsed;
-    let result = compiled === null ? null : await compiled(contextValue, coerced, variableValues);
-    if (result === null || hasSeveralErrors(result)) {
-      contextValue.reset();
-      const operationName = definition.name?.value;
-      result = await execute({ schema, document, contextValue, variableValues, operationName });
-    }
+    const operationName = definition.name?.value;
+    const result = await (compiled === null
+      ? execute({ schema, document, contextValue, variableValues, operationName })
+      : compiled(contextValue, coerced, variableValues));
     const limit = Math.max(MIN_CHARACTERS, this.config.limits.nodes * CHARACTERS_PER_NODE);
     // Most results are too small to be counted.
-    if (compiled === null || cost.values * LONGEST_TEXT > limit)
-      rejectLargeResult(result, contextValue, limit);
+    const longest = LONGEST_TEXT + (document.loc?.end ?? Infinity);
+    if (compiled === null || cost.values * longest > limit) rejectLargeResult(result, limit);
     return result;
   }
 }
@@ -81,17 +78,12 @@ export class Executor {
  * Aliases repeat texts of any length, which the result has once in memory, and each error has a path.
  * @throws ServiceError QUERY_TOO_COMPLEX
  */
-function rejectLargeResult(
-  { data, errors = [] }: ExecutionResult,
-  { withheld }: RequestContext,
-  limit: number,
-): void {
+function rejectLargeResult({ data, errors = [] }: ExecutionResult, limit: number): void {
   let count = countCharacters(data, limit);
   for (const { message, path } of errors) {
     if (count > limit) break;
     count += ERROR + message.length + countCharacters(path, limit);
   }
-  for (const { paths } of withheld.values()) count += paths.length * ERROR + countCharacters(paths, limit);
   if (count <= limit) return;
   throw new ServiceError(
     'QUERY_TOO_COMPLEX',
@@ -114,15 +106,6 @@ function countCharacters(value: unknown, limit: number): number {
     if (count > limit) break;
   }
   return count;
-}
-
-/**
- * graphql-js reports only the errors before it discards a part of the result, and compiled operations all of
- * them. graphql-js therefore repeats such an operation, unless the database could not be reached in time.
- */
-function hasSeveralErrors({ errors = [] }: ExecutionResult): boolean {
-  const codes = errors.map(({ originalError: error }) => (error instanceof ServiceError ? error.code : ''));
-  return errors.length > 1 && !codes.includes('SERVICE_UNAVAILABLE') && !codes.includes('TIMEOUT');
 }
 
 type JitQuery = (root: undefined, context: RequestContext, variables: Variables) => ReturnType<CompiledQuery>;
@@ -166,15 +149,13 @@ export class Compiler {
 
   compile({ schema, document, definition }: OperationRequest): CompiledQuery | null {
     const operationName = definition.name?.value;
-    // Other operations may use other variables.
-    const alone = separateOperations(document)[operationName ?? ''] ?? document;
     if (this.extended === null) {
       const { types, ...config } = schema.toConfig();
       this.extended = new GraphQLSchema({ ...config, types: [...types, COERCED] });
     }
     const compiled = compileQuery(
       this.extended,
-      visit(alone, {
+      visit(document, {
         VariableDefinition: ({ kind, variable }) => ({ kind, variable, type: COERCED_NODE }),
       }),
       operationName,
@@ -183,11 +164,11 @@ export class Compiler {
     );
     if (!isCompiledQuery(compiled)) return null;
     const query = compiled.query as JitQuery;
-    const members = variablesInside(alone);
+    const members = variablesInside(document);
     // graphql-js omits an input field whose variable has no value; graphql-jit sets it to null.
     return (contextValue, coerced, sent) =>
       members.every((name) => name in coerced)
         ? query(undefined, contextValue, coerced)
-        : execute({ schema, document: alone, operationName, contextValue, variableValues: sent });
+        : execute({ schema, document, operationName, contextValue, variableValues: sent });
   }
 }

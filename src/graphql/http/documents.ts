@@ -4,7 +4,6 @@ import {
   type GraphQLSchema,
   NoSchemaIntrospectionCustomRule,
   parse,
-  type ParseOptions,
   specifiedRules,
   validate,
   type ValidationContext,
@@ -19,39 +18,21 @@ import { LRUCache } from 'lru-cache';
 import { CONFIG } from '../../config/config.module.js';
 import type { RequestParameters } from './request-context.js';
 
-/** Maximum length of a name that a client chooses: aliases are repeated in each object of a response, and in each path. */
-const LONGEST_NAME = 256;
-
 /** Characters of all persisted queries of a process, with the memory of an entry besides its text. */
 const MOST_CHARACTERS = 10_000_000;
 const ENTRY_CHARACTERS = 200;
 
-/** Apollo's own store of persisted queries does not limit their number. */
+/** Apollo's own store of persisted queries does not limit their number. It awaits what a store returns, so that a synchronous one will do. */
 export function persistedQueries(): NonNullable<ApolloDriverConfig['persistedQueries']> {
   const texts = new LRUCache<string, string>({
     maxSize: MOST_CHARACTERS,
     sizeCalculation: (text) => text.length + ENTRY_CHARACTERS,
   });
-  const cache = {
-    get: (key: string) => Promise.resolve(texts.get(key)),
-    set: (key: string, text: string) => Promise.resolve(void texts.set(key, text)),
-    delete: (key: string) => Promise.resolve(texts.delete(key)),
-  };
-  return { cache };
+  return { cache: texts as never };
 }
 
 export function validationRulesOf({ disclosure }: Pick<Config, 'disclosure'>): ValidationRule[] {
-  const introspection = disclosure.introspection ? IntrospectionAliasRule : NoSchemaIntrospectionCustomRule;
-  return [NameLengthRule, introspection];
-}
-
-function NameLengthRule(context: ValidationContext): ASTVisitor {
-  return {
-    Name(node) {
-      if (node.value.length <= LONGEST_NAME) return;
-      context.reportError(new GraphQLError(`A name has at most ${LONGEST_NAME} characters`, { nodes: node }));
-    },
-  };
+  return [disclosure.introspection ? IntrospectionAliasRule : NoSchemaIntrospectionCustomRule];
 }
 
 /** Rejects aliases that repeat the schema in a response, which the limit of nodes does not count. */
@@ -68,15 +49,12 @@ function IntrospectionAliasRule(context: ValidationContext): ASTVisitor {
   };
 }
 
-export function parseOptionsOf({ limits }: Pick<Config, 'limits'>): ParseOptions {
-  return { maxLexicalTokens: limits.tokens };
-}
-
 /** The messages of the errors of a document, as the endpoint has them. */
 export function findDocumentErrors(schema: GraphQLSchema, text: string, config: Config): string[] {
   try {
     const rules = [...specifiedRules, ...validationRulesOf(config)];
-    return validate(schema, parse(text, parseOptionsOf(config)), rules).map(({ message }) => message);
+    const document = parse(text, { maxLexicalTokens: config.limits.tokens });
+    return validate(schema, document, rules).map(({ message }) => message);
   } catch (error) {
     if (error instanceof GraphQLError) return [error.message];
     throw error;
@@ -100,9 +78,9 @@ export class TrustedDocuments {
   resolve(parameters: RequestParameters): RequestParameters {
     const { query, reference } = parameters;
     const trusted = reference === null ? undefined : this.config.trustedDocuments?.get(reference.id);
-    if (trusted !== undefined && (query === '' || query === trusted))
+    if (trusted !== undefined && (query === undefined || query === trusted))
       return { ...parameters, query: trusted, reference: null };
-    if (this.config.trustedDocuments !== null && !this.texts.has(query)) {
+    if (this.config.trustedDocuments !== null && !this.texts.has(query ?? '')) {
       const message = 'This service executes only the documents that its operators have approved';
       throw new ServiceError('DOCUMENT_NOT_TRUSTED', message);
     }
@@ -110,7 +88,7 @@ export class TrustedDocuments {
     const { id, member } = reference;
     if (!/^[0-9a-f]{64}$/.test(id))
       throw new BadUserInputError(`${member} must be a SHA-256 of 64 lower-case hexadecimal digits`, member);
-    if (query !== '' && hash('sha256', query) !== id)
+    if (query !== undefined && hash('sha256', query) !== id)
       throw new BadUserInputError('provided sha does not match query', member);
     return parameters;
   }

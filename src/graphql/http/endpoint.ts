@@ -12,6 +12,7 @@ import { RejectionError } from '../../http/rejection.js';
 import { bodyOf } from '../cache/response-cache.js';
 import { responseType } from '../errors/error-response.js';
 import { RateLimiter, rateLimitHeaders } from '../rate-limit/rate-limiter.js';
+import type { Variables } from '../analysis/operation-policy.js';
 import { TrustedDocuments } from './documents.js';
 import {
   GRAPHQL_PATH,
@@ -20,8 +21,6 @@ import {
   type RequestParameters,
   RequestState,
 } from './request-context.js';
-
-const MAX_HEADER_BYTES = 16_384;
 
 /** RFC 9110 §8.3.1. Without a charset, JSON is UTF-8 (RFC 8259 §8.1), the only accepted charset. */
 const JSON_TYPE = /^application\/json\s*(;(?!\s*charset\s*=)[^;]*|;\s*charset="?utf-?8"?\s*)*$/i;
@@ -32,12 +31,6 @@ function readHead(request: FastifyRequest): void {
   if (method !== 'GET' && method !== 'HEAD' && method !== 'POST') {
     const message = 'The endpoint accepts GET, HEAD and POST';
     throw new RejectionError(405, 'METHOD_NOT_ALLOWED', message, { allow: 'GET, HEAD, POST' });
-  }
-  let bytes = 0;
-  for (const text of raw.rawHeaders) bytes += text.length + 2;
-  if (bytes > MAX_HEADER_BYTES) {
-    const message = `The headers are larger than ${MAX_HEADER_BYTES} bytes`;
-    throw new RejectionError(431, 'PAYLOAD_TOO_LARGE', message);
   }
   request.maxStaleness = readMaxStaleness(raw.headers);
   const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = raw.headers;
@@ -55,24 +48,20 @@ function readHead(request: FastifyRequest): void {
   request.responseType = mediaType;
 }
 
-type Members = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** A hash, or the id of a trusted document (GraphQL over HTTP, draft, appendix A). */
 const DOCUMENT_ID = z.string().regex(/^[\w.~:-]{1,200}$/, 'a hash, or an id of at most 200 characters');
 
 /** What the members of a request must be (GraphQL over HTTP, draft, §5.4). Others are ignored. */
 const PARAMETERS = z.object({
-  // A document contains no NUL (GraphQL October 2021, §2.1.1), but parsers accept it within strings.
-  query: z
-    .string()
-    .refine((text) => !text.includes('\0'), 'it must contain no NUL')
-    .nullish(),
+  query: z.string().nullish(),
   operationName: z.string().nullish(),
   // Without a copy of each value.
-  variables: z.custom<Members>(isObject, 'it must be a JSON object').nullish(),
+  variables: z
+    .custom<Variables>(
+      (value) => typeof value === 'object' && !Array.isArray(value),
+      'it must be a JSON object',
+    )
+    .nullish(),
   extensions: z
     .object({ persistedQuery: z.object({ version: z.literal(1), sha256Hash: DOCUMENT_ID }).nullish() })
     .nullish(),
@@ -111,12 +100,12 @@ function read(given: unknown): RequestParameters {
   const reference = referenceIn(data);
   if (!query && reference === null)
     throw new ServiceError('BAD_REQUEST', 'query is required', { argument: 'query' });
+  // Forms send an empty text instead of omitting it.
   return {
-    query: query ?? '',
+    query: query || undefined,
     reference,
-    // Forms send an empty name instead of omitting it.
-    operationName: operationName === '' ? null : (operationName ?? null),
-    variables: variables ?? null,
+    operationName: operationName || undefined,
+    variables: variables ?? undefined,
   };
 }
 
@@ -190,11 +179,9 @@ export class Endpoint {
   /** Apollo gets the parameters that were checked here, in one form: it knows no HEAD, and no `documentId`. */
   private read(request: FastifyRequest): GraphQLRequest {
     request.parameters = this.trusted.resolve(readParameters(request));
-    const { query, reference, operationName, variables } = request.parameters;
+    const { reference, ...parameters } = request.parameters;
     return {
-      query: query === '' ? undefined : query,
-      operationName: operationName ?? undefined,
-      variables: variables ?? undefined,
+      ...parameters,
       extensions: reference ? { persistedQuery: { version: 1, sha256Hash: reference.id } } : undefined,
       http: {
         method: 'POST',

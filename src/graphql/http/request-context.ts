@@ -1,6 +1,7 @@
 import {
   type DocumentNode,
   type ExecutionResult,
+  type FieldNode,
   type OperationTypeNode,
   GraphQLError,
   type GraphQLResolveInfo,
@@ -13,6 +14,7 @@ import type { RejectedRequest } from '../../http/rejection.js';
 import type { PolicyDecision, Variables, OperationRequest } from '../analysis/operation-policy.js';
 import type { CachedResponse } from '../cache/response-cache.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';
+import type { GraphQLRequest } from '@apollo/server';
 import type { FastifyRequest } from 'fastify';
 import type { KeySeal } from '../../common/key-seal.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
@@ -35,13 +37,9 @@ export function isEndpoint(request: Pick<RejectedRequest, 'url' | 'routeOptions'
 }
 
 /** The parameters of a request (GraphQL over HTTP, draft, §5.4). Of `extensions`, only `persistedQuery` is used. */
-export interface RequestParameters {
-  /** Empty before the document that `reference` names is found. */
-  readonly query: string;
+export interface RequestParameters extends Pick<GraphQLRequest, 'query' | 'operationName' | 'variables'> {
   /** The SHA-256 of the text, or the id of a trusted document, and the member that names it. */
   readonly reference: { readonly id: string; readonly member: string } | null;
-  readonly operationName: string | null;
-  readonly variables: Readonly<Record<string, unknown>> | null;
 }
 
 /** The label of an operation in logs and metrics. It contains no data of the request. */
@@ -113,18 +111,12 @@ export class Batches {
   }
 }
 
-/** A selection that needs another scope, with its places in the response. An error at each place would cost thirty times as much. */
-export interface Withheld {
-  readonly error: GraphQLError;
-  readonly paths: (readonly (string | number)[])[];
-}
-
 /** The context of the resolvers of one operation. It records the revisions that they read. */
 export class RequestContext implements Reader {
   reader!: Reader;
   batches!: Batches;
-  /** By the response keys that lead to the selection. */
-  withheld!: Map<string, Withheld>;
+  /** The error of a selection that needs another scope, by its nodes: graphql-js has one list of them for all rows. */
+  private refused!: Map<readonly FieldNode[], GraphQLError>;
   parsed!: OperationRequest;
   private readRevisions!: Set<string | null>;
   private preview: PreviewTransaction | null = null;
@@ -170,10 +162,6 @@ export class RequestContext implements Reader {
     return this.visible.isPersonal || this.preview?.isPersonal === true;
   }
 
-  get requestId(): string {
-    return this.request.id;
-  }
-
   get revisions(): ReadonlySet<string | null> {
     return this.preview === null ? this.readRevisions : new Set([this.preview.revision]);
   }
@@ -194,26 +182,21 @@ export class RequestContext implements Reader {
     this.readRevisions = new Set();
     this.reader = this.preview ?? this;
     this.batches = new Batches(this.reader);
-    this.withheld = new Map();
+    this.refused = new Map();
   }
 
-  /** Notes a place at which a field is null because of a missing scope. */
-  withhold(refuse: () => ServiceError | null, { path, fieldNodes, parentType }: GraphQLResolveInfo): null {
-    const place = responsePathAsArray(path);
-    const key = `${place.filter((step) => typeof step === 'string').join('.')} ${parentType.name}`;
-    const known = this.withheld.get(key);
-    if (known !== undefined) {
-      known.paths.push(place);
-      return null;
+  /**
+   * Throws the error of a selection that needs another scope, at one more place. It is made once for all places: its stack and its
+   * location would take thirty times as long.
+   */
+  refuse(reason: () => ServiceError | null, { path, fieldNodes: nodes }: GraphQLResolveInfo): never {
+    let error = this.refused.get(nodes);
+    if (error === undefined) {
+      const originalError = reason();
+      error = new GraphQLError(originalError?.message ?? '', { nodes, originalError });
+      this.refused.set(nodes, error);
     }
-    const originalError = refuse();
-    const error = new GraphQLError(originalError?.message ?? '', {
-      nodes: fieldNodes,
-      path: place,
-      originalError,
-    });
-    this.withheld.set(key, { error, paths: [place] });
-    return null;
+    throw Object.create(error, { path: { value: responsePathAsArray(path) } }) as GraphQLError;
   }
 
   startPreview(transaction: PreviewTransaction): void {

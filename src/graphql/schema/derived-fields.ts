@@ -32,20 +32,13 @@ import type { RequestContext } from '../http/request-context.js';
 /** An instant. Input may have any offset (RFC 3339 §5.6); output is UTC. */
 export const DateTime = new GraphQLScalarType({
   ...GraphQLDateTime.toConfig(),
-  serialize: (value) => (isStoredInstant(value) ? value : GraphQLDateTime.serialize(value)),
+  // The mirror stores instants of custom fields in the form of the output.
+  serialize: (value) =>
+    typeof value === 'string' && value.length === 24 && value.endsWith('Z')
+      ? value
+      : GraphQLDateTime.serialize(value),
   specifiedByURL: 'https://scalars.graphql.org/andimarek/date-time.html',
   description: 'An instant in UTC with milliseconds, as in RFC 3339: 2026-03-01T08:15:30.000Z.',
-});
-
-/** Whether a value has the form in which the mirror stores instants of custom fields, which is that of the output. */
-function isStoredInstant(value: unknown): value is string {
-  return typeof value === 'string' && value.length === 24 && value.endsWith('Z');
-}
-
-/** Only in schemas with a custom field of this type. */
-const Url = new GraphQLScalarType({
-  ...GraphQLURL.toConfig(),
-  description: 'An absolute URL, as in RFC 3986.',
 });
 
 /** A field of an object type or an input type that no property of a class declares. */
@@ -75,7 +68,10 @@ export function DeriveFields(derive: Derive): ClassDecorator {
   return Extensions({ deriveFields: derive });
 }
 
-/** Adds the fields of tables to types, and then those that types share to their interfaces. */
+/**
+ * Adds the fields of tables to types. An interface with an interface of its own then has every field that all its types have, with
+ * the same type.
+ */
 export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQLSchema {
   const derivedBy = ({ extensions }: GraphQLNamedType) =>
     (extensions['deriveFields'] as Derive | undefined)?.(config) ?? [];
@@ -93,9 +89,9 @@ export function addDerivedFields(schema: GraphQLSchema, config: Config): GraphQL
   });
   return mapSchema(extended, {
     [MapperKind.INTERFACE_TYPE]: (type) => {
-      const types = extended.getPossibleTypes(type);
-      if (!types.some(({ extensions }) => extensions['sharedFields'] === type.name)) return type;
-      return new GraphQLInterfaceType({ ...type.toConfig(), fields: fieldsSharedBy(types) });
+      if (type.getInterfaces().length === 0) return type;
+      const fields = fieldsSharedBy(extended.getPossibleTypes(type));
+      return new GraphQLInterfaceType({ ...type.toConfig(), fields });
     },
   });
 }
@@ -156,7 +152,7 @@ const VALUE_FILTERS = buildSchema(`
 /** @throws Error if the schema has no such type, and cannot have it */
 function typeIn(schema: GraphQLSchema, text: string): GraphQLType {
   const known = (name: string) =>
-    schema.getType(name) ?? (name === Url.name ? Url : VALUE_FILTERS.getType(name));
+    schema.getType(name) ?? (name === GraphQLURL.name ? GraphQLURL : VALUE_FILTERS.getType(name));
   const type = typeFromAST({ getType: known } as GraphQLSchema, parseType(text) as NamedTypeNode);
   if (type === undefined) throw new Error(`The schema has no type ${text}`);
   return type;
@@ -196,14 +192,6 @@ function exactFilters(name: string, description: string): DerivedField[] {
     { name, type: 'String', description },
     { name: `${name}s`, type: '[String!]', description: several },
   ];
-}
-
-/**
- * Declares that an interface of the type has every field that all types of the interface have, with the same type.
- * (Nest drops the extensions of interfaces.)
- */
-export function ShareFields({ name }: { readonly name: string }): ClassDecorator {
-  return Extensions({ sharedFields: name });
 }
 
 function fieldsSharedBy(types: readonly GraphQLObjectType[]): GraphQLFieldConfigMap<unknown, unknown> {

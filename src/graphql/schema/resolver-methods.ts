@@ -92,14 +92,6 @@ interface Parameter {
   readonly pipes?: readonly unknown[];
 }
 
-/** The parameters of Nest's own, in the order in which graphql-js gives what they take. */
-const POSITIONS: readonly number[] = [
-  GqlParamtype.ROOT,
-  GqlParamtype.ARGS,
-  GqlParamtype.CONTEXT,
-  GqlParamtype.INFO,
-];
-
 /**
  * Calls a method with what its parameters name. A method without decorated parameters gets those of graphql-js, as in Nest. Null if
  * only Nest can provide a parameter.
@@ -114,18 +106,19 @@ function callerOf(
     (Reflect.getMetadata(PARAM_ARGS_METADATA, type, name) ?? {}) as Record<string, Parameter>,
   );
   if (declared.length === 0) return method.bind(provider);
-  const parameters: { readonly at: number; readonly member: string | undefined }[] = [];
+  const parameters: { readonly type: number; readonly member: string | undefined }[] = [];
   for (const [key, { index, data, pipes = [] }] of declared) {
-    const at = POSITIONS.indexOf(Number(key.split(':')[0]));
-    if (at < 0 || pipes.length > 0) return null;
-    parameters[index] = { at, member: data as string | undefined };
+    const type = Number(key.split(':')[0]);
+    if (!(type in GqlParamtype) || pipes.length > 0) return null;
+    parameters[index] = { type, member: data as string | undefined };
   }
   // Members of classes can have other names in the schema.
   const rename = createArgsMapper(type, name) ?? ((args: unknown) => args);
   return (parent, args, context, info) => {
-    const given: readonly unknown[] = [parent, rename(args), context, info];
-    const values = parameters.map(({ at, member }) =>
-      member === undefined ? given[at] : (given[at] as Record<string, unknown> | undefined)?.[member],
+    // In the order of GqlParamtype.
+    const given: readonly unknown[] = [parent, context, info, rename(args)];
+    const values = parameters.map(({ type, member }) =>
+      member === undefined ? given[type] : (given[type] as Record<string, unknown> | undefined)?.[member],
     );
     return method.apply(provider, values);
   };

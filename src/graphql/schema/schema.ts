@@ -130,11 +130,10 @@ type Resolve = GraphQLFieldResolver<unknown, RequestContext>;
  */
 function asPreview(resolve: Resolve): Resolve {
   return async (source, given: { input?: { clientMutationId?: string | null } }, context, info) => {
-    const id = given.input?.clientMutationId ?? null;
-    const isTooLong = id !== null && id.length > LONGEST_CLIENT_MUTATION_ID;
-    const clientMutationId = isTooLong ? null : id;
+    const clientMutationId = given.input?.clientMutationId ?? null;
     try {
-      if (isTooLong) throw new BadUserInputError('clientMutationId is too long', 'clientMutationId');
+      if ((clientMutationId?.length ?? 0) > LONGEST_CLIENT_MUTATION_ID)
+        throw new BadUserInputError('clientMutationId is too long', 'clientMutationId');
       const payload = await context.change(
         async () => (await resolve(source, given, context, info)) as object,
       );
@@ -173,7 +172,6 @@ export function extendSchema(built: GraphQLSchema, config: Config): GraphQLSchem
 /** Finishes the schema that Nest has built. Throws if a field declares no access. */
 export function finishSchema(built: GraphQLSchema): GraphQLSchema {
   refuseUnboundedLists(built);
-  let hasAudiences = false;
   const config = mapSchema(built, {
     // No class declares the root types.
     [MapperKind.QUERY]: (query) =>
@@ -183,7 +181,6 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
     [MapperKind.MUTATION_ROOT_FIELD]: (field: Field, name, type) =>
       guarded(field.resolve ? { ...field, resolve: asPreview(field.resolve) } : field, `${type}.${name}`),
     [MapperKind.OBJECT_FIELD]: (field: Field, name, type) => {
-      hasAudiences ||= field.extensions?.['visibleTo'] !== undefined;
       const { resolve, ...rest } = field;
       // Without Nest's default resolver, graphql-js reads the property itself, with no call for each value.
       return guarded(resolve?.name === 'rootFieldResolver' ? rest : field, `${type}.${name}`);
@@ -191,14 +188,11 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
     [MapperKind.INTERFACE_FIELD]: described,
     [MapperKind.INPUT_OBJECT_FIELD]: described,
   }).toConfig();
-  const added = DIRECTIVES.getDirectives().filter(
-    ({ name }) => name === 'access' || (name === 'visibleTo' && hasAudiences),
-  );
-  return new GraphQLSchema({ ...config, directives: [...config.directives, ...added] });
+  return new GraphQLSchema({ ...config, directives: DIRECTIVES.getDirectives() });
 }
 
 /** Adds to a field what printSdl shows of its access, and to its description the scopes. */
-function described<Described extends DescribedField>(field: Described): Described {
+function described<Described extends Pick<Field, 'description' | 'extensions'>>(field: Described): Described {
   const { extensions, description } = field;
   const scopes = scopesOf((extensions?.['access'] as Access | undefined) ?? { kind: 'inherited' });
   const audience = extensions?.['visibleTo'];
@@ -227,7 +221,7 @@ function refuseUnboundedLists(schema: GraphQLSchema): void {
   if (problems.length > 0) throw new Error(problems.join('\n'));
 }
 
-/** Makes a field null, and notes where it occurs, if the token lacks a scope. Nest's guards do not run around most fields. */
+/** Refuses a field at each of its places if the token lacks a scope. Nest's guards do not run around most fields. */
 function guarded(field: Field, coordinate: string): Field {
   const access = accessOf(field, coordinate);
   if (access.kind === 'inherited' || access.kind === 'public') return described(field);
@@ -239,7 +233,7 @@ function guarded(field: Field, coordinate: string): Field {
       const { principal } = context;
       return principal !== null && hasScopes(principal, scopes)
         ? resolve(source, given, context, info)
-        : context.withhold(() => accessRefusal(access, principal, `The field ${coordinate}`), info);
+        : context.refuse(() => accessRefusal(access, principal, `The field ${coordinate}`), info);
     },
   };
 }
@@ -258,9 +252,4 @@ function accessOf({ extensions, type }: Field, coordinate: string): Access {
 /** The schema as text (SDL), sorted, so that the order of the classes does not matter, with the directives that `described` adds. */
 export function printSdl(schema: GraphQLSchema): string {
   return `${printSchemaWithDirectives(lexicographicSortSchema(schema))}\n`;
-}
-
-interface DescribedField {
-  readonly description?: string | null | undefined;
-  readonly extensions?: Readonly<Record<string, unknown>> | null | undefined;
 }
