@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { KeySeal } from '../common/key-seal.js';
+import type { KeySeal } from '../common/cursor.js';
 import { BadUserInputError, ServiceError } from '../common/errors.js';
 import type { PageArguments, PageSelection, SelectedFields } from '../common/page.js';
 import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { ChangeKind } from '../../common/change-kind.js';
-import { isPublicAddress } from '../../common/public-address.js';
-import { faultOfWebsite, hostOf } from '../../common/url.js';
+import { faultOfWebsite, hostOf, isPublicAddress } from '../../common/url.js';
 import { checkShape, didYouMean, type FileProblem, readYaml } from '../model/yaml-file.js';
 import type { ScopeDefinition } from '../scopes.js';
 

@@ -14,7 +14,7 @@ import type { PolicyDecision, Variables, OperationRequest } from '../analysis/op
 import type { CachedResponse } from '../cache/response-cache.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';
 import type { FastifyRequest } from 'fastify';
-import type { KeySeal } from '../../common/key-seal.js';
+import type { KeySeal } from '../../common/cursor.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { Reader, Statement } from '../../database/statements/statement.js';
 import type { Viewer } from '../../database/visibility/viewer.js';
