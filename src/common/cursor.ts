@@ -2,8 +2,6 @@ import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
 import { ServiceError } from './errors.js';
 
 export type CursorValue = string | number;
-/** `key`: the primary key of the row. */
-type CursorValueType = 'string' | 'number' | 'key';
 
 /** Bytes of the key, and of a block of AES. */
 export const SEAL_BYTES = 16;
@@ -64,11 +62,11 @@ export class KeySeal {
     });
   }
 
-  /** Decodes a cursor into its position in the order. @throws ServiceError INVALID_CURSOR */
+  /** Decodes a cursor into its position in the order: `key` is the primary key of the row. @throws ServiceError INVALID_CURSOR */
   decode(
     cursor: string,
     binding: string,
-    types: readonly CursorValueType[],
+    types: readonly ('string' | 'number' | 'key')[],
     argument: 'after' | 'before',
   ): readonly CursorValue[] {
     const [, ...values] = readCursor(cursor);

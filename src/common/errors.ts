@@ -65,10 +65,8 @@ export class ServiceError extends Error {
 }
 
 /** Messages repeat names and values of the request, of any size. */
-const LONGEST_MESSAGE = 1000;
-
 export function bounded(message: string): string {
-  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE).toWellFormed()}…`;
+  return message.length <= 1000 ? message : `${message.slice(0, 1000).toWellFormed()}…`;
 }
 
 export class BadUserInputError extends ServiceError {
@@ -90,10 +88,7 @@ export class ServiceUnavailableError extends ServiceError {
   }
 }
 
-/**
- * The error for clients: a ServiceError, or the message of a Nest HttpException. Null for every other error, and
- * for a status that reports a defect, such as 500.
- */
+/** The error for clients: a ServiceError, or an exception of Nest. Null for others, and for a status of a defect, such as 500. */
 export function asServiceError(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof HttpException)) return null;

@@ -99,7 +99,3 @@ export function isList({ type }: Pick<Field, 'type'>): boolean {
 export function storedName({ name, storedAs = name }: Pick<FieldDefinition, 'name' | 'storedAs'>): string {
   return storedAs;
 }
-
-export function isInstant({ type }: Pick<Field, 'type'>): boolean {
-  return type.startsWith('DateTime');
-}

@@ -69,7 +69,7 @@ export class MembershipList {
     private readonly userFields: readonly Field[],
   ) {}
 
-  /** Equal for equal pages of different parents, which are read together, and of equal lists: see MembershipsService. */
+  /** Equal for equal pages of different parents, which are read together, and of the page that was read with its parent. */
   cacheKeyOf(
     { first, after, last, before, filter, orderBy }: MembershipArguments,
     selection: PageSelection,

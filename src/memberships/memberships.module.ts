@@ -11,6 +11,7 @@ import type { Connection } from '../graphql/schema/connection.js';
 import { Group, GroupInput, RoleFilter } from '../groups/group.model.js';
 import { GroupsModule } from '../groups/groups.module.js';
 import { Profile, User, UserInput } from '../users/user.model.js';
+import { UsersModule } from '../users/users.module.js';
 import {
   CurrentGroupMembershipInheritance,
   GroupMembership,
@@ -142,7 +143,7 @@ class MembershipRoleResolver {
 }
 
 @Module({
-  imports: [GroupsModule],
+  imports: [GroupsModule, UsersModule],
   providers: [
     GroupMembersResolver,
     MembershipRoleResolver,

@@ -1,21 +1,20 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { grantedScopes } from '../auth/principal.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
 import { foldId, type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { PageSelection } from '../common/page.js';
-import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
 import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import { readPages } from '../database/paging/page.js';
 import { type Reader, REVISION, type Statement, statement } from '../database/statements/statement.js';
 import type { Batches, RequestContext } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import { type Group, type GroupInput, rankOf, type RoleFilter } from '../groups/group.model.js';
-import { GROUP_TABLE, joinedGroupProjection } from '../groups/group.queries.js';
+import { GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
 import type { User, UserInput } from '../users/user.model.js';
-import { memberProjection, USER_TABLE, userTable } from '../users/user.queries.js';
-import { mapRole, MembershipList, WHOLE_ROLE } from './membership-list.js';
+import { USER_TABLE } from '../users/user.queries.js';
+import { UsersService } from '../users/users.service.js';
+import { mapRole, type MembershipList, WHOLE_ROLE } from './membership-list.js';
 import type {
   CurrentGroupMembershipInheritance,
   GroupMembership,
@@ -54,19 +53,10 @@ const FIND_MEMBERSHIP = statement(
 
 @Injectable()
 export class MembershipsService {
-  private readonly members: MembershipList;
-  private readonly memberships: MembershipList;
-  private readonly users: TableNames;
-
   constructor(
-    @Inject(CONFIG) { directory: { mapping } }: Config,
     private readonly groups: GroupsService,
-  ) {
-    const fields = mapping.users.fields;
-    this.users = userTable(fields);
-    this.members = new MembershipList('members', memberProjection(fields), fields);
-    this.memberships = new MembershipList('groups', joinedGroupProjection(mapping.groups.fields), fields);
-  }
+    private readonly users: UsersService,
+  ) {}
 
   async listMembers(
     group: Group,
@@ -76,7 +66,7 @@ export class MembershipsService {
   ): Promise<Connection<GroupMembership>> {
     // An unread property (undefined) also hides the members.
     if (group.membersVisibleTo !== 0) throw hiddenMembers();
-    return list(this.members, group, page, selection, batches);
+    return list(this.groups.memberships, group, page, selection, batches);
   }
 
   listGroups(
@@ -85,7 +75,7 @@ export class MembershipsService {
     selection: PageSelection,
     batches: Batches,
   ): Promise<Connection<GroupMembership>> {
-    return list(this.memberships, user, page, selection, batches);
+    return list(this.users.memberships, user, page, selection, batches);
   }
 
   /**
@@ -99,8 +89,8 @@ export class MembershipsService {
     { batches, viewer }: RequestContext,
   ): Promise<GroupMembership | null> {
     const isHidden = (id: unknown) => group.membersVisibleTo !== 0 && viewer.id !== id;
-    const find = { names: this.users, column: 'u.id_folded', isHidden };
-    return findOne(this.members, group, input, find, selection, batches);
+    const find = { names: this.users.names, column: 'u.id_folded', isHidden };
+    return findOne(this.groups.memberships, group, input, find, selection, batches);
   }
 
   /** As findMember, in one statement for all users of a level. */
@@ -114,7 +104,7 @@ export class MembershipsService {
     // Other tokens would find out which groups exist to which their user does not belong.
     const isSilent = !grantedScopes(principal).some((scope) => scope === 'read' || scope === 'directory');
     const find = { names: GROUP_TABLE, column: 'g.members_visible_to', isHidden, isSilent };
-    return findOne(this.memberships, user, input, find, selection, batches);
+    return findOne(this.users.memberships, user, input, find, selection, batches);
   }
 
   /** @throws NotFoundError when the user or the group does not exist; ServiceError FORBIDDEN if its members are hidden */
@@ -125,7 +115,7 @@ export class MembershipsService {
     { reader, viewer }: RequestContext,
   ): Promise<boolean> {
     const lookups = { user: lookupOf(USER_TABLE, user), group: lookupOf(GROUP_TABLE, group) };
-    const find = findRole(this.users, lookups.user.by, lookups.group.by);
+    const find = findRole(this.users.names, lookups.user.by, lookups.group.by);
     const values = [lookups.user.value, lookups.group.value];
     const [row = [null, null, null, null, null]] = await reader.read<FindRoleRow>(find, values);
     const [userKey, groupKey, rank, membersVisibleTo, userId] = row;
