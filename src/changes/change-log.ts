@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ChangeKind, kindNumbered, numberOfKind } from '../common/change-kind.js';
+import { kindNumbered, numberOfKind } from '../common/change-kind.js';
 import { bindCursor, type KeySeal, readCursor } from '../common/cursor.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
 import { isUuid, lookupOf, nodeIdOf, type ObjectInput } from '../common/identity.js';
@@ -154,7 +154,7 @@ export async function readStart(reader: Reader): Promise<string> {
 export async function getSubject(names: TableNames, input: ObjectInput, reader: Reader): Promise<number> {
   const { by, value } = lookupOf(names, input);
   const { table, noun } = names;
-  const deletion = numberOfKind(noun === 'user' ? ChangeKind.USER_DELETED : ChangeKind.GROUP_DELETED);
+  const deletion = numberOfKind(noun === 'user' ? 'USER_DELETED' : 'GROUP_DELETED');
   const former = by === 'id' ? 'c.id_folded = $1' : `c.${noun}_uuid = $1::uuid`;
   const deleted = `(select c.${noun}_key from changes c where c.kind = ${deletion} and ${former} order by c.id desc limit 1)`;
   const find = statement(

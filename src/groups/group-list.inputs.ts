@@ -79,7 +79,7 @@ export class GroupFilter extends ListFilter {
 }
 
 const GroupOrder = orderInput('GroupOrder', 'The order of groups.', GroupOrderField);
-type GroupOrder = InstanceType<typeof GroupOrder>;
+export type GroupOrder = InstanceType<typeof GroupOrder>;
 
 @ArgsType()
 export class GroupListArguments extends ConnectionArguments {

@@ -1,18 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { grantedScopes } from '../auth/principal.js';
-import { NotFoundError, ServiceError } from '../common/errors.js';
+import { ServiceError } from '../common/errors.js';
 import { foldId, type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { PageSelection } from '../common/page.js';
 import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import { readPages } from '../database/paging/page.js';
 import { type Reader, REVISION, type Statement, statement } from '../database/statements/statement.js';
 import type { Batches, RequestContext } from '../graphql/http/request-context.js';
-import { Connection } from '../graphql/schema/connection.js';
+import type { Connection } from '../graphql/schema/connection.js';
 import { type Group, type GroupInput, rankOf, type RoleFilter } from '../groups/group.model.js';
 import { GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
 import type { User, UserInput } from '../users/user.model.js';
-import { USER_TABLE } from '../users/user.queries.js';
 import { UsersService } from '../users/users.service.js';
 import { mapRole, type MembershipList, WHOLE_ROLE } from './membership-list.js';
 import type {
@@ -66,16 +65,7 @@ export class MembershipsService {
   ): Promise<Connection<GroupMembership>> {
     // An unread property (undefined) also hides the members.
     if (group.membersVisibleTo !== 0) throw hiddenMembers();
-    return list(this.groups.memberships, group, page, selection, batches);
-  }
-
-  listGroups(
-    user: User,
-    page: MembershipArguments,
-    selection: PageSelection,
-    batches: Batches,
-  ): Promise<Connection<GroupMembership>> {
-    return list(this.users.memberships, user, page, selection, batches);
+    return this.groups.memberships.list(group, page, selection, batches);
   }
 
   /**
@@ -114,23 +104,16 @@ export class MembershipsService {
     role: RoleFilter | null,
     { reader, viewer }: RequestContext,
   ): Promise<boolean> {
-    const lookups = { user: lookupOf(USER_TABLE, user), group: lookupOf(GROUP_TABLE, group) };
+    const lookups = { user: lookupOf(this.users.names, user), group: lookupOf(GROUP_TABLE, group) };
     const find = findRole(this.users.names, lookups.user.by, lookups.group.by);
     const values = [lookups.user.value, lookups.group.value];
     const [row = [null, null, null, null, null]] = await reader.read<FindRoleRow>(find, values);
     const [userKey, groupKey, rank, membersVisibleTo, userId] = row;
-    if (userKey === null) throw notFound(USER_TABLE, 'user', lookups.user.by);
+    if (userKey === null) throw notFound(this.users.names, 'user', lookups.user.by);
     if (groupKey === null) throw notFound(GROUP_TABLE, 'group', lookups.group.by);
     if (membersVisibleTo !== 0 && viewer.id !== userId) throw hiddenMembers();
     if (rank === null || role === null) return rank !== null;
     return role.strict === true ? rank === rankOf(role.is) : rank >= rankOf(role.is);
-  }
-
-  /** @throws NotFoundError when the user does not belong to the group */
-  async get(user: User, group: Group, reader: Reader): Promise<GroupMembership> {
-    const role = await this.findRole(user.key, group.key, reader);
-    if (role === null) throw new NotFoundError('The user does not belong to the group', 'user');
-    return { user, group, role };
   }
 
   /** The role of a user in a group, by their keys. Null: the user does not belong to it. */
@@ -155,29 +138,6 @@ export class MembershipsService {
 /** @returns the error for a list of members that the viewer may not see */
 export function hiddenMembers(): ServiceError {
   return new ServiceError('FORBIDDEN', 'This token may not see who belongs to the group');
-}
-
-/**
- * The page below a parent: read together with the parent by DirectoryObjects, whose list has to give the page the same key, or in
- * one statement with the pages of the same level.
- */
-async function list(
-  memberships: MembershipList,
-  parent: User | Group,
-  page: MembershipArguments,
-  selection: PageSelection,
-  batches: Batches,
-): Promise<Connection<GroupMembership>> {
-  const columns = memberships.select(selection);
-  const cacheKey = memberships.cacheKeyOf(page, selection);
-  const { membershipsAhead: ahead } = parent;
-  const rows =
-    ahead?.cacheKey === cacheKey
-      ? ahead.page
-      : await batches.load(cacheKey, parent.key, (keys, reader) =>
-          readPages(reader, memberships.sourceOf(page, columns), page, selection, keys),
-        );
-  return Connection.of(rows, (row) => memberships.map(row, columns, parent));
 }
 
 /** How the one object of a membership is found, and what null says about it. */

@@ -141,7 +141,7 @@ export class Projection<Model extends object> {
 
   constructor(
     private readonly model: ProjectedModel<Model>,
-    fields: readonly Field[],
+    readonly fields: readonly Field[],
     table: PropertyTable,
   ) {
     const prefix = table.carriedAs ?? `${table.alias}.`;
