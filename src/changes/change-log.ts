@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { ChangeKind, kindNumbered, numberOfKind } from '../common/change-kind.js';
-import { bindCursor, decodeCursor, encodeCursors, readCursor } from '../common/cursor.js';
+import { kindNumbered, numberOfKind } from '../common/change-kind.js';
+import { bindCursor, type KeySeal, readCursor } from '../common/cursor.js';
 import { NotFoundError, ServiceError } from '../common/errors.js';
 import { isUuid, lookupOf, nodeIdOf, type ObjectInput } from '../common/identity.js';
-import type { KeySeal } from '../common/key-seal.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
 import { Database, VisibleReader } from '../database/database.js';
 import { instantText } from '../database/fields/projection.js';
@@ -119,7 +118,7 @@ export async function listChanges(
 
 /** Returns the current revision. */
 async function refuseLost(cursor: string, argument: 'after' | 'before', reader: Reader): Promise<string> {
-  const [place, given] = decodeCursor(reader.seal, cursor, BINDING, ['key', 'string'], argument);
+  const [place, given] = reader.seal.decode(cursor, BINDING, ['key', 'string'], argument);
   const [start, end, isKnown, read] = await readState(reader, isUuid(given) ? given : null);
   const lost = (code: 'CHANGE_CURSOR_EXPIRED' | 'INVALID_CURSOR', fault: string) =>
     new ServiceError(code, `${fault}: read everything again`, { argument });
@@ -155,7 +154,7 @@ export async function readStart(reader: Reader): Promise<string> {
 export async function getSubject(names: TableNames, input: ObjectInput, reader: Reader): Promise<number> {
   const { by, value } = lookupOf(names, input);
   const { table, noun } = names;
-  const deletion = numberOfKind(noun === 'user' ? ChangeKind.USER_DELETED : ChangeKind.GROUP_DELETED);
+  const deletion = numberOfKind(noun === 'user' ? 'USER_DELETED' : 'GROUP_DELETED');
   const former = by === 'id' ? 'c.id_folded = $1' : `c.${noun}_uuid = $1::uuid`;
   const deleted = `(select c.${noun}_key from changes c where c.kind = ${deletion} and ${former} order by c.id desc limit 1)`;
   const find = statement(
@@ -247,5 +246,5 @@ export class ChangeLog {
 }
 
 function cursorAt(number: number, revision: string, { seal }: { readonly seal: KeySeal }): string {
-  return encodeCursors(seal, BINDING, [[number]], [revision]).join('');
+  return seal.encode(BINDING, [[number]], [revision]).join('');
 }

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { RequireScopes, viewerOf } from '../auth/access.js';
 import { UnauthenticatedError } from '../auth/authentication.error.js';
 import type { Principal } from '../auth/principal.js';
-import { ChangeKind } from '../common/change-kind.js';
+import { CHANGE_KINDS } from '../common/change-kind.js';
 import { BadUserInputError, bounded, ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -121,7 +121,7 @@ const PARAMETERS = z
     kinds: z
       .string()
       .transform((list) => list.split(','))
-      .pipe(z.array(z.enum(ChangeKind))),
+      .pipe(z.array(z.enum(CHANGE_KINDS))),
     group: z.string(),
     groupNodeId: z.string(),
   })

@@ -1,28 +1,26 @@
-import { Field, ID, ObjectType, registerEnumType, ArgsType, InputType } from '@nestjs/graphql';
+import { Field, ID, ObjectType, ArgsType, InputType } from '@nestjs/graphql';
 import { Personal, type PersonalDataAccess } from '../access-log/personal-data.decorator.js';
-import { ChangeKind } from '../common/change-kind.js';
-import { connectionTypes, ConnectionArguments, Shown } from '../graphql/schema/connection.js';
+import type { ChangeKind } from '../common/change-kind.js';
+import { connectionTypes, ConnectionArguments, describedEnum, Shown } from '../graphql/schema/connection.js';
 import { DateTime } from '../graphql/schema/derived-fields.js';
 import { GroupRole, GroupInput } from '../groups/group.model.js';
 import { UserInput } from '../users/user.model.js';
 
-registerEnumType(ChangeKind, {
-  name: 'ChangeKind',
-  description: 'The kinds of changes. Memberships are effective ones: direct, or through other groups.',
-  valuesMap: {
-    USER_CREATED: { description: 'A user was added to the directory.' },
-    USER_UPDATED: {
-      description: 'An attribute of the user changed, such as a name, an address or a picture.',
-    },
-    USER_DELETED: { description: 'A user was removed from the directory, and from every group.' },
-    GROUP_CREATED: { description: 'A group was added to the directory.' },
-    GROUP_UPDATED: { description: 'An attribute of the group changed; its members did not.' },
-    GROUP_DELETED: { description: 'A group was removed from the directory.' },
-    MEMBER_ADDED: { description: 'A user joined a group with the role `roleAfter`.' },
-    MEMBER_REMOVED: { description: 'A user with the role `roleBefore` left a group.' },
-    ROLE_CHANGED: { description: 'The role of a user in a group changed.' },
+const KINDS = describedEnum<ChangeKind>(
+  'ChangeKind',
+  'The kinds of changes. Memberships are effective ones: direct, or through other groups.',
+  {
+    USER_CREATED: 'A user was added to the directory.',
+    USER_UPDATED: 'An attribute of the user changed, such as a name, an address or a picture.',
+    USER_DELETED: 'A user was removed from the directory, and from every group.',
+    GROUP_CREATED: 'A group was added to the directory.',
+    GROUP_UPDATED: 'An attribute of the group changed; its members did not.',
+    GROUP_DELETED: 'A group was removed from the directory.',
+    MEMBER_ADDED: 'A user joined a group with the role `roleAfter`.',
+    MEMBER_REMOVED: 'A user with the role `roleBefore` left a group.',
+    ROLE_CHANGED: 'The role of a user in a group changed.',
   },
-});
+);
 
 /** A change as the API shows it. The keys are internal. */
 @ObjectType({ description: 'A change that the service took from the directory.' })
@@ -33,7 +31,7 @@ export class Change {
   @Shown(() => ID, 'Identifies the change.')
   id!: string;
 
-  @Shown(() => ChangeKind, 'The kind of the change.')
+  @Shown(() => KINDS, 'The kind of the change.')
   kind!: ChangeKind;
 
   @Shown(
@@ -103,7 +101,7 @@ export const { ConnectionType: ChangeConnection } = connectionTypes('Change', ()
 
 @InputType({ description: 'Selects changes. All conditions must hold.' })
 export class ChangeFilter {
-  @Field(() => [ChangeKind], { nullable: true, description: 'The kinds of changes. If omitted, all kinds.' })
+  @Field(() => [KINDS], { nullable: true, description: 'The kinds of changes. If omitted, all kinds.' })
   kinds?: ChangeKind[] | null;
 
   @Field(() => UserInput, {

@@ -1,9 +1,7 @@
-import { Inject, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { Args, Context, Info, Parent, Query, ResolveField, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { InheritAccess, RequireScopes } from '../auth/access.js';
-import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
 import { pageSelection } from '../graphql/analysis/selection.js';
 import { GraphQLModule } from '../graphql/graphql.module.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
@@ -13,7 +11,6 @@ import { GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsModule } from '../groups/groups.module.js';
 import { GroupsService } from '../groups/groups.service.js';
 import { User } from '../users/user.model.js';
-import { userTable } from '../users/user.queries.js';
 import { UsersModule } from '../users/users.module.js';
 import { UsersService } from '../users/users.service.js';
 import { ChangeFeed } from './change-feed.js';
@@ -27,7 +24,6 @@ class ChangesResolver {
   constructor(
     private readonly users: UsersService,
     private readonly groups: GroupsService,
-    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   @RequireScopes('directory')
@@ -42,8 +38,7 @@ class ChangesResolver {
     @Info() info: GraphQLResolveInfo,
   ): Promise<Connection<Change>> {
     const { user, group, ...filter } = page.filter ?? {};
-    const { fields } = this.config.directory.mapping.users;
-    const userKey = user ? await getSubject(userTable(fields), user, reader) : null;
+    const userKey = user ? await getSubject(this.users.names, user, reader) : null;
     const groupKey = group ? await getSubject(GROUP_TABLE, group, reader) : null;
     const source = changeSource({ ...filter, userKey, groupKey });
     return listChanges(page, source, pageSelection(info), reader);

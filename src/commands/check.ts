@@ -5,7 +5,7 @@ import { ExternalIssuer } from '../auth/tokens/issuer.js';
 import { counted } from '../common/counted.js';
 import { codeOf, type Finding, ok, problem, warning } from '../common/finding.js';
 import { printable } from '../common/printable.js';
-import { hideUserInformation, hostOf, isLoopback } from '../common/url.js';
+import { hostOf, isLoopback } from '../common/url.js';
 import { type Config, ConfigError } from '../config/config.js';
 import { PROGRAM } from '../config/paths.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
@@ -55,16 +55,14 @@ async function examine(token?: string): Promise<Finding[]> {
   }
 }
 
-/** A finding with its remedy, and without user information: messages of libraries can contain URLs. */
-function withFix(finding: Finding) {
-  const { what, result, text } = finding;
-  const shown = text === null ? null : hideUserInformation(text);
-  return {
-    what: hideUserInformation(what),
-    result,
-    text: shown,
-    fix: result === 'ok' ? null : fixFor(finding),
-  };
+/** A URL with an `@`. A password may contain any character, so everything up to the last `@` counts. */
+const USER_INFORMATION = /\b((?:https?|ldaps?|postgres(?:ql)?|rediss?):\/*|[a-z][a-z0-9+.-]*:\/\/)\S*@/gi;
+
+/** A finding with its remedy, and without user information (RFC 3986 §3.2.1): messages of libraries can contain URLs. */
+export function withFix(finding: Finding) {
+  const { what, result } = finding;
+  const text = finding.text?.replace(USER_INFORMATION, '$1(hidden)@') ?? null;
+  return { what, result, text, fix: result === 'ok' ? null : fixFor(finding) };
 }
 
 const SIGNS = {

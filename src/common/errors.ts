@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-/** Every code that `extensions.code` can contain, with its HTTP status, of which an exception of Nest has the first. docs/http.md describes each one. */
+/** Every code of an error with its HTTP status, of which an exception of Nest has the first. docs/http.md describes each one. */
 const STATUS_OF = {
   BAD_REQUEST: 400,
   GRAPHQL_PARSE_FAILED: 400,
@@ -23,7 +23,7 @@ const STATUS_OF = {
   QUERY_TOO_COMPLEX: 400,
   RATE_LIMITED: 429,
   TIMEOUT: 503,
-  CONFLICT: 400,
+  CONFLICT: 409,
   STALE: 503,
   SERVICE_UNAVAILABLE: 503,
   INTERNAL_SERVER_ERROR: 500,
@@ -36,7 +36,6 @@ export const ERROR_CODES = Object.keys(STATUS_OF) as ErrorCode[];
 export interface ErrorDetails {
   /** The GraphQL argument or input field that was rejected. */
   argument?: string;
-  /** Scopes that would have been sufficient. */
   requiredScopes?: readonly string[];
   grantedScopes?: readonly string[];
   /** The value of `WWW-Authenticate` (RFC 9110 §11.6.1). */
@@ -66,23 +65,19 @@ export class ServiceError extends Error {
 }
 
 /** Messages repeat names and values of the request, of any size. */
-const LONGEST_MESSAGE = 1000;
-
 export function bounded(message: string): string {
-  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE).toWellFormed()}…`;
+  return message.length <= 1000 ? message : `${message.slice(0, 1000).toWellFormed()}…`;
 }
 
-/** The input is not acceptable; `argument` names the invalid part. */
 export class BadUserInputError extends ServiceError {
   constructor(message: string, argument: string) {
     super('BAD_USER_INPUT', message, { argument });
   }
 }
 
-/** No object of the directory has this id. */
 export class NotFoundError extends ServiceError {
-  constructor(message: string, argument?: string) {
-    super('NOT_FOUND', message, argument === undefined ? {} : { argument });
+  constructor(message: string, argument: string) {
+    super('NOT_FOUND', message, { argument });
   }
 }
 
@@ -93,18 +88,13 @@ export class ServiceUnavailableError extends ServiceError {
   }
 }
 
-/**
- * The error for clients: a ServiceError, or the message of a Nest HttpException. Null for every other error, and
- * for a status that reports a defect, such as 500.
- */
+/** The error for clients: a ServiceError, or an exception of Nest. Null for others, and for a status of a defect, such as 500. */
 export function asServiceError(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof HttpException)) return null;
   const status = error.getStatus();
   if (status < 400 || status === 500 || status === 501) return null;
   if (status > 501) return new ServiceUnavailableError(error.message, { cause: error });
-  const first = ERROR_CODES.find((each) => STATUS_OF[each] === status);
-  // In responses of GraphQL, a conflict is 400.
-  const code = status === 409 ? 'CONFLICT' : (first ?? 'BAD_REQUEST');
+  const code = ERROR_CODES.find((each) => STATUS_OF[each] === status) ?? 'BAD_REQUEST';
   return new ServiceError(code, error.message, {}, { cause: error });
 }

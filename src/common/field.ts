@@ -1,7 +1,7 @@
 import type { Match } from './match.js';
 
 /**
- * How the values of an LDAP attribute become the value of a field. A value with more characters than the maximum in parentheses,
+ * How a value of an LDAP attribute becomes the value of a field, or one of them if its type is a list. A value with more characters than the maximum in parentheses,
  * or in another form, goes into quarantine.
  */
 export type FieldReader =
@@ -17,8 +17,6 @@ export type FieldReader =
   | 'boolean' // TRUE or FALSE
   | 'integer' // of 32 bits
   | 'number' // finite
-  | 'dn' // (10,000) the text of a DN
-  | 'lines' // all values, each a line; a type that is a list means all values for other readers, too
   | 'picture' // the digest of the bytes
   | 'reference'; // users or groups that the values name
 
@@ -37,9 +35,9 @@ export interface FieldDefinition {
   /** The LDAP attributes. The first one that has a value is used. A preset or the model file may name others. */
   readonly attributes: readonly string[];
   readonly reader: FieldReader;
-  /** Column of the table. Null: a member of the JSONB column `field_values`, where `lines` always are. */
+  /** Column of the table. Null: a member of the JSONB column `field_values`, where lists always are. */
   readonly column: string | null;
-  /** Name of the value in JSONB, if it is not the one of the reader: see `storedName`. */
+  /** Name of the value in JSONB, of a field whose type or attributes can change. Default: that of the field. */
   readonly storedAs?: string;
   /** Whether memberships have a copy of the column, to be read from one table (docs/adr/0007). */
   readonly isCarried?: true;
@@ -97,19 +95,7 @@ export function isList({ type }: Pick<Field, 'type'>): boolean {
   return type.startsWith('[');
 }
 
-/** Readers whose values have the form of the type. */
-const OF_TYPE: ReadonlySet<FieldReader> = new Set(['url', 'integer', 'number', 'reference'] as const);
-
-/**
- * Name of the value of a field in a mapped entry and in JSONB. It includes the type where a value of another
- * type would not be readable: after a change of the type, processes with the old and the new one run side by
- * side.
- */
-export function storedName({ name, type, reader, storedAs }: FieldDefinition): string {
-  const isNamedAlone = !OF_TYPE.has(reader) && (reader === 'lines' || !isList({ type }));
-  return storedAs ?? (isNamedAlone ? name : `${name}:${type}`);
-}
-
-export function isInstant({ type }: Pick<Field, 'type'>): boolean {
-  return type.startsWith('DateTime');
+/** Name of the value of a field in a mapped entry and in JSONB. */
+export function storedName({ name, storedAs = name }: Pick<FieldDefinition, 'name' | 'storedAs'>): string {
+  return storedAs;
 }

@@ -2,7 +2,6 @@ export interface Finding {
   readonly what: string;
   /** A problem prevents the service from working and must be fixed. A warning should be fixed. */
   readonly result: 'ok' | 'warning' | 'problem';
-  /** Details of the item, or a description of the fault and its fix. */
   readonly text: string | null;
   /** What decides the remedy: a code of the system, of TLS, LDAP or SQL, or the name of an error. */
   readonly cause?: string | undefined;

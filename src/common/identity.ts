@@ -1,13 +1,7 @@
-import { BadUserInputError } from './errors.js';
-
 const NODE_TYPES = ['User', 'Group', 'Profile'] as const;
 export type NodeType = (typeof NODE_TYPES)[number];
 
-export interface NodeIdentity {
-  readonly type: NodeType;
-  /** In the form of PostgreSQL: lower case, with hyphens. */
-  readonly entryUuid: string;
-}
+export type NodeIdentity = NonNullable<ReturnType<typeof parseNodeId>>;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -15,9 +9,6 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && UUID.test(value);
 }
-
-/** Length of the longest node id: three bytes are four characters. */
-const LONGEST = 64;
 
 /**
  * The opaque identity of an object: its type and entryUUID. No other entry ever has it.
@@ -28,12 +19,11 @@ export function nodeIdOf(type: string, entryUuid: string): string {
 }
 
 /** What a node id identifies. Null for every text that nodeIdOf does not return, other spellings of one included. */
-export function parseNodeId(nodeId: string): NodeIdentity | null {
-  if (nodeId.length > LONGEST) return null;
-  const [type = '', entryUuid = ''] = Buffer.from(nodeId, 'base64url').toString('latin1').split(':');
-  const known = NODE_TYPES.find((each) => each === type);
-  const isCanonical = isUuid(entryUuid) && nodeIdOf(type, entryUuid) === nodeId;
-  return isCanonical && known !== undefined ? { type: known, entryUuid } : null;
+export function parseNodeId(nodeId: string) {
+  const [name, entryUuid] = Buffer.from(nodeId, 'base64url').toString('latin1').split(':');
+  const type = NODE_TYPES.find((each) => each === name);
+  const isCanonical = type !== undefined && isUuid(entryUuid) && nodeIdOf(type, entryUuid) === nodeId;
+  return isCanonical ? { type, entryUuid } : null;
 }
 
 /** How a client names an object: exactly one member has a value. */
@@ -43,7 +33,7 @@ export interface ObjectInput {
   readonly email?: string | null;
 }
 
-export type LookupKey = 'id' | 'nodeId' | 'email';
+export type LookupKey = keyof ObjectInput;
 
 /** An object to look up. No object has the value null. */
 export function lookupOf({ nodeType }: { readonly nodeType: NodeType }, input: ObjectInput) {
@@ -52,14 +42,6 @@ export function lookupOf({ nodeType }: { readonly nodeType: NodeType }, input: O
   if (typeof email === 'string') return { by: 'email', value: foldAddress(email) } as const;
   const node = parseNodeId(nodeId ?? '');
   return { by: 'nodeId', value: node?.type === nodeType ? node.entryUuid : null } as const;
-}
-
-const LONGEST_LIST = 100;
-
-/** @throws BadUserInputError when the list is longer, before its elements are examined */
-export function boundedList<List extends readonly unknown[]>(list: List, argument: string): List {
-  if (list.length <= LONGEST_LIST) return list;
-  throw new BadUserInputError(`${argument} must have at most ${LONGEST_LIST} elements`, argument);
 }
 
 /**
@@ -85,15 +67,11 @@ export function foldId(id: string): string {
   return normalizeLowerCase(id.toWellFormed(), 'NFC').replaceAll('\0', '\uFFFD');
 }
 
-/** Maximum number of characters of an e-mail address. The mirror takes no longer one. */
-const LONGEST_ADDRESS = 512;
-
 /**
  * Folds an e-mail address: ASCII letters only, as the index of the mirror does. RFC 5321 §2.4 makes the domain
  * case-insensitive, and mail systems treat the local part alike.
  */
 export function foldAddress(address: string): string {
-  if (address.length > LONGEST_ADDRESS) return MATCHES_NO_ID;
   const folded = address.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
   return folded.toWellFormed().replaceAll('\0', '\uFFFD');
 }

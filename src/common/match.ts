@@ -30,22 +30,3 @@ function foldCase(text: string): string {
     .replace(/[^ı]+/g, (part) => part.toLowerCase().toUpperCase().toLowerCase())
     .replaceAll('ς', 'σ');
 }
-
-/** The rules of standard attributes, also by their OIDs. RFC 4519, 4524 and 2798 compare all other texts by caseIgnoreMatch. */
-const OF_ATTRIBUTES: readonly (readonly [Match, RegExp])[] = [
-  // RFC 2079, RFC 2307
-  ['caseExact', /^(labeledURI|homeDirectory|loginShell|memberUid|1\.3\.6\.1\.4\.1\.250\.1\.57)$/i],
-  // With numbers of other networks, of which spaces are insignificant.
-  [
-    'phone',
-    /^((mobile|pager)(TelephoneNumber)?|home(TelephoneNumber|Phone)|0\.9\.2342\.19200300\.100\.1\.(20|41|42))$/i,
-  ],
-  ['phone', /^((facsimile)?telephoneNumber|fax|internationalISDNNumber|x121Address|2\.5\.4\.2[0345])$/i],
-  ['integer', /^(uidNumber|gidNumber)$/i],
-];
-
-/** The matching rule of an attribute with options, if it is a standard one; otherwise that of most texts of LDAP. */
-export function matchOf(attribute: string): Match {
-  const name = attribute.replace(/;.*$/s, '');
-  return OF_ATTRIBUTES.find(([, names]) => names.test(name))?.[0] ?? 'caseIgnore';
-}

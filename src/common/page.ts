@@ -9,24 +9,16 @@ export interface PageArguments {
 /** The selected fields of an object by name, each with the fields selected below it. */
 export type SelectedFields = ReadonlyMap<string, SelectedFields>;
 
-/** Rows for which cursors are selected: each edge, the ends of the page, or none. */
-export type SelectedCursors = 'every' | 'ends' | 'none';
-
 /** Selected parts of a connection. Parts that are not selected are neither counted nor read. */
 export interface PageSelection {
   /** Equal for equal selections. */
   readonly cacheKey: string;
   readonly rows: boolean;
-  readonly cursors: SelectedCursors;
+  /** Rows for which cursors are selected: each edge, the ends of the page, or none. */
+  readonly cursors: 'every' | 'ends' | 'none';
   readonly totalCount: boolean;
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
   /** Fields of a node, from every place where it is selected. */
   readonly node: SelectedFields;
-}
-
-export type SortDirection = 'ASC' | 'DESC';
-
-export function opposite(direction: SortDirection): SortDirection {
-  return direction === 'ASC' ? 'DESC' : 'ASC';
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { faultOfWebsite, parseHttpUrl, parseUrl } from '../common/url.js';
+import { faultOfWebsite, parseUrl } from '../common/url.js';
 import { baseDn } from './model/model.schema.js';
 import { DEFAULT_DATABASE, SAMPLE_CLIENTS, SAMPLE_DIRECTORY } from './paths.js';
 import { PROVIDER_NAMES } from './settings/providers.js';
@@ -62,7 +62,7 @@ const hostName = textThat(
 /** Origins in the form that browsers send: nothing after the port, and no default port. */
 const origins = listOf(
   'must be origins such as https://pages.example.org, separated by commas',
-  (item) => !item.includes('*') && parseHttpUrl(item)?.origin === item,
+  (item) => /^https?:[^*]+$/.test(item) && parseUrl(item)?.origin === item,
 );
 
 const addressOrNetwork = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);

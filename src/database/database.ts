@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ServiceError } from '../common/errors.js';
-import type { KeySeal } from '../common/key-seal.js';
+import type { KeySeal } from '../common/cursor.js';
 import type { DirectoryDataSource } from './connections/data-source.js';
 import { Revisions } from './revisions.js';
 import { databaseError, LostRaceError, NothingReadError } from './statements/database-error.js';

@@ -1,7 +1,6 @@
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
-import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { hasSampleClients } from '../config/settings/auth.js';
@@ -33,21 +32,11 @@ export class StartPageController {
   ) {}
 
   @Get('/')
-  async page(@Req() { raw }: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const demoToken = await this.findDemoToken(raw.headers.host);
-    void reply.headers(HEADERS).send(renderStartPage(this.config, demoToken));
-  }
-
-  /** Null: the token must not be shown, or the database is unavailable, without which the page is useful too. */
-  private async findDemoToken(host: string | undefined): Promise<string | null> {
+  page(@Req() { raw }: FastifyRequest, @Res() reply: FastifyReply): void {
     const { production, directory } = this.config;
-    if (production || !isSampleDirectory(directory) || !mayUseEmbedded(this.config, host)) return null;
-    try {
-      return await this.demo.find();
-    } catch (error) {
-      if (error instanceof ServiceError) return null;
-      throw error;
-    }
+    const mayShow =
+      !production && isSampleDirectory(directory) && mayUseEmbedded(this.config, raw.headers.host);
+    void reply.headers(HEADERS).send(renderStartPage(this.config, mayShow ? this.demo.token : null));
   }
 }
 

@@ -1,9 +1,7 @@
-import { Inject, Injectable, Module } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import type { GraphQLResolveInfo } from 'graphql';
 import { bindCursor } from '../common/cursor.js';
 import { storedName } from '../common/field.js';
-import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
 import {
   type ObjectKind,
   type ProjectedColumns,
@@ -100,14 +98,13 @@ class FieldReferencesService extends ReferenceResolver {
   private readonly backward = new Map<string, Reference>();
 
   constructor(
-    @Inject(CONFIG) { directory: { mapping } }: Config,
     private readonly users: UsersService,
     private readonly groups: GroupsService,
   ) {
     super();
     const kinds = [
-      ['user', mapping.users.fields],
-      ['group', mapping.groups.fields],
+      ['user', users.projection.fields],
+      ['group', groups.projection.fields],
     ] as const;
     for (const [from, fields] of kinds) {
       for (const field of referenceFields(fields)) {
@@ -117,13 +114,8 @@ class FieldReferencesService extends ReferenceResolver {
     }
   }
 
-  async one(
-    parent: Parent,
-    given: unknown,
-    context: RequestContext,
-    info: GraphQLResolveInfo,
-  ): Promise<unknown> {
-    const [first = null] = await this.list(parent, given, context, info);
+  async one(...given: Parameters<FieldReferencesService['list']>): Promise<unknown> {
+    const [first = null] = await this.list(...given);
     return first;
   }
 

@@ -1,13 +1,8 @@
 import { ArgsType, Field, InputType } from '@nestjs/graphql';
-import {
-  ConnectionArguments,
-  describedEnum,
-  orderInput,
-  SEARCH_DESCRIPTION,
-} from '../graphql/schema/connection.js';
-import { DeriveFields, filtersOf, DateTime } from '../graphql/schema/derived-fields.js';
+import { ConnectionArguments, describedEnum, orderInput } from '../graphql/schema/connection.js';
+import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
 import { addressInput, UserInput } from '../users/user.model.js';
-import { RoleFilter, GroupInput } from './group.model.js';
+import { GroupInput, ListFilter, RoleFilter } from './group.model.js';
 
 export const GroupOrderField = describedEnum(
   'GroupOrderField',
@@ -46,22 +41,12 @@ const USE_WITH_MEMBER = 'Use `withMember`.';
   }),
 ])
 @InputType({ description: 'Selects groups. All conditions must hold.' })
-export class GroupFilter {
-  [field: string]: unknown;
-
-  @Field(() => String, {
-    nullable: true,
-    description: SEARCH_DESCRIPTION,
-  })
-  search?: string | null;
-
+export class GroupFilter extends ListFilter {
   @Field(() => [String], {
     nullable: true,
     description: 'The ids of the groups, at most 100. Case is ignored. Unknown ids are left out.',
   })
   ids?: string[] | null;
-
-  emails?: string[] | null;
 
   @Field(() => GroupInput, { nullable: true, description: 'The group that directly contains the groups.' })
   parent?: GroupInput | null;
@@ -91,16 +76,10 @@ export class GroupFilter {
     deprecationReason: USE_WITH_MEMBER,
   })
   role?: RoleFilter | null;
-
-  @Field(() => DateTime, {
-    nullable: true,
-    description: 'The earliest time of the last change that was taken from the directory.',
-  })
-  updatedSince?: Date | null;
 }
 
 const GroupOrder = orderInput('GroupOrder', 'The order of groups.', GroupOrderField);
-type GroupOrder = InstanceType<typeof GroupOrder>;
+export type GroupOrder = InstanceType<typeof GroupOrder>;
 
 @ArgsType()
 export class GroupListArguments extends ConnectionArguments {

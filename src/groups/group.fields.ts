@@ -1,4 +1,5 @@
 import type { FieldDefinition } from '../common/field.js';
+import { CREATED_AT } from '../users/user.fields.js';
 
 /** Every mirrored field of a group: see USER_FIELDS. Members, admins and owners are memberships, not fields. */
 export const GROUP_FIELDS: FieldDefinition[] = [
@@ -51,14 +52,7 @@ export const GROUP_FIELDS: FieldDefinition[] = [
     column: 'email',
     change: { label: 'e-mail address', by: 'owner', isRemovable: true, format: 'address' },
   },
-  {
-    name: 'createdAt',
-    type: 'DateTime!',
-    description: 'When the entry was created in the directory.',
-    attributes: ['createTimestamp'],
-    reader: 'identity',
-    column: 'created_at',
-  },
+  CREATED_AT,
   {
     name: 'updatedAt',
     type: 'DateTime!',

@@ -1,8 +1,8 @@
 import { ObjectType, Field, ID, InputType } from '@nestjs/graphql';
 import { propertyFields } from '../common/field.js';
 import type { PreloadedPage } from '../database/paging/page.js';
-import { connectionTypes, describedEnum, Node } from '../graphql/schema/connection.js';
-import { DeriveFields, referenceFieldsOf } from '../graphql/schema/derived-fields.js';
+import { connectionTypes, describedEnum, Node, SEARCH_DESCRIPTION } from '../graphql/schema/connection.js';
+import { DateTime, DeriveFields, referenceFieldsOf } from '../graphql/schema/derived-fields.js';
 import type { Values } from '../database/statements/statement.js';
 
 /** Roles in the order of inheritance: each role includes those before it. */
@@ -45,6 +45,23 @@ export class RoleFilter {
 /** The SQL condition for the role of an effective membership `m`. */
 export function roleConditionOf({ is, strict }: RoleFilter, values: Values): string {
   return `m.role ${strict === true ? '=' : '>='} ${values.add(rankOf(is))}::smallint`;
+}
+
+/** What filters of users and of groups have in common. */
+@InputType({ isAbstract: true })
+export abstract class ListFilter {
+  [field: string]: unknown;
+
+  @Field(() => String, { nullable: true, description: SEARCH_DESCRIPTION })
+  search?: string | null;
+
+  emails?: string[] | null;
+
+  @Field(() => DateTime, {
+    nullable: true,
+    description: 'The earliest time of the last change that was taken from the directory.',
+  })
+  updatedSince?: Date | null;
 }
 
 @InputType({ isOneOf: true, description: 'Identifies a group by exactly one of its members.' })

@@ -12,9 +12,9 @@ import {
 import { Values } from '../database/statements/statement.js';
 import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf, Group } from './group.model.js';
-import { type GroupListArguments, GroupOrderField } from './group-list.inputs.js';
+import { type GroupListArguments, type GroupOrder, GroupOrderField } from './group-list.inputs.js';
 
-const DEFAULT_ORDER = { field: GroupOrderField.NAME, direction: OrderDirection.ASC };
+export const DEFAULT_ORDER = { field: 'NAME', direction: OrderDirection.ASC } as const;
 
 export const GROUP_TABLE = {
   table: 'groups',
@@ -49,7 +49,7 @@ export function groupSource(
     columns,
     underParent: null,
     order: orderOf(
-      orderBy,
+      orderBy ?? DEFAULT_ORDER,
       userKey === null ? ['g.sort_name', 'g.key'] : ['m.group_sort_name', 'm.group_key'],
     ),
     conditions,
@@ -58,9 +58,8 @@ export function groupSource(
   };
 }
 
-function orderOf(orderBy: GroupListArguments['orderBy'], name: NameColumns): PageOrder {
-  const direction = orderBy?.direction ?? OrderDirection.ASC;
-  switch (orderBy?.field) {
+function orderOf({ field, direction }: GroupOrder, name: NameColumns): PageOrder {
+  switch (field) {
     case GroupOrderField.MEMBER_COUNT:
       return byNumber('g.member_count', direction, ['g.sort_name', 'g.key']);
     case GroupOrderField.UPDATED_AT:

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Field } from '../common/field.js';
 import type { PageArguments, PageSelection } from '../common/page.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -24,7 +23,6 @@ import {
 
 @Injectable()
 export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
-  private readonly fields: readonly Field[];
   private readonly users: TableNames;
 
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
@@ -35,7 +33,6 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
       groupProjection(fields),
       new MembershipList('members', memberProjection(members), members),
     );
-    this.fields = fields;
     this.users = userTable(members);
   }
 
@@ -50,7 +47,7 @@ export class GroupsService extends DirectoryObjects<Group, GroupListArguments> {
     const argument = given?.withMember ? 'withMember' : 'hasMember';
     const userKey = hasMember ? await getKey(this.users, hasMember, argument, reader) : null;
     const parentKey = parent ? await getKey(GROUP_TABLE, parent, 'parent', reader) : null;
-    return groupSource({ ...page, filter }, { userKey, parentKey }, columns, this.fields);
+    return groupSource({ ...page, filter }, { userKey, parentKey }, columns, this.projection.fields);
   }
 
   listNested(

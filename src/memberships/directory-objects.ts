@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { KeySeal } from '../common/key-seal.js';
+import type { KeySeal } from '../common/cursor.js';
 import { BadUserInputError, ServiceError } from '../common/errors.js';
 import type { PageArguments, PageSelection, SelectedFields } from '../common/page.js';
 import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
@@ -45,11 +45,11 @@ export abstract class DirectoryObjects<
   /** Selections are kept with their documents. */
   private readonly plans = new WeakMap<SelectedFields, LRUCache<string, LookupPlan>>();
 
-  /** @param memberships those below an object: equal to the list of MembershipsService, to which pages are handed over by cacheKeyOf */
+  /** @param memberships those below an object, to whose resolver pages are handed over by cacheKeyOf */
   protected constructor(
-    private readonly names: TableNames,
+    readonly names: TableNames,
     readonly projection: Projection<Model>,
-    private readonly memberships: MembershipList,
+    readonly memberships: MembershipList,
   ) {
     const { table, alias } = names;
     const columns = projection.all.columns.join(', ');

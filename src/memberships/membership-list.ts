@@ -4,11 +4,12 @@ import type { PageSelection, SelectedFields } from '../common/page.js';
 import { fieldConditions } from '../database/fields/filters.js';
 import { parseSearch, searchCondition } from '../database/fields/search-text.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
-import { byName, byTime, type PageOrder, type PageSource } from '../database/paging/page.js';
+import { byName, byTime, type PageOrder, type PageSource, readPages } from '../database/paging/page.js';
 import { Values } from '../database/statements/statement.js';
-import { OrderDirection } from '../graphql/schema/connection.js';
+import type { Batches } from '../graphql/http/request-context.js';
+import { Connection } from '../graphql/schema/connection.js';
 import { type Group, roleConditionOf, roleOf } from '../groups/group.model.js';
-import { byNumber } from '../groups/group.queries.js';
+import { byNumber, DEFAULT_ORDER } from '../groups/group.queries.js';
 import type { User } from '../users/user.model.js';
 import { BY_FAMILY_NAME } from '../users/user.queries.js';
 import {
@@ -20,8 +21,6 @@ import {
   MembershipOrderField,
   MembershipOrigin,
 } from './membership.model.js';
-
-const DEFAULT_ORDER: MembershipOrder = { field: MembershipOrderField.NAME, direction: OrderDirection.ASC };
 
 /** The side from which memberships are listed: the users of groups, or the groups of users. */
 type Side = 'members' | 'groups';
@@ -69,7 +68,7 @@ export class MembershipList {
     private readonly userFields: readonly Field[],
   ) {}
 
-  /** Equal for equal pages of different parents, which are read together, and of equal lists: see MembershipsService. */
+  /** Equal for equal pages of different parents, which are read together, and of the page that was read with its parent. */
   cacheKeyOf(
     { first, after, last, before, filter, orderBy }: MembershipArguments,
     selection: PageSelection,
@@ -90,6 +89,25 @@ export class MembershipList {
     return columns;
   }
 
+  /** The page below a parent: read together with it by DirectoryObjects, or in one statement with the pages of the same level. */
+  async list(
+    parent: User | Group,
+    page: MembershipArguments,
+    selection: PageSelection,
+    batches: Batches,
+  ): Promise<Connection<GroupMembership>> {
+    const columns = this.select(selection);
+    const cacheKey = this.cacheKeyOf(page, selection);
+    const { membershipsAhead: ahead } = parent;
+    const rows =
+      ahead?.cacheKey === cacheKey
+        ? ahead.page
+        : await batches.load(cacheKey, parent.key, (keys, reader) =>
+            readPages(reader, this.sourceOf(page, columns), page, selection, keys),
+          );
+    return Connection.of(rows, (row) => this.map(row, columns, parent));
+  }
+
   /**
    * @param only the key of the only object to list; null: all
    * @throws BadUserInputError when the search of the filter is too short or too long, or a list is too long
@@ -105,7 +123,7 @@ export class MembershipList {
     const values = new Values();
     const conditions = this.conditionsOf(filter ?? {}, values);
     if (only !== null) conditions.push(`${key} = ${values.add(only)}::integer`);
-    const order = this.orderOf(orderBy ?? null);
+    const order = this.orderOf(orderBy ?? DEFAULT_ORDER);
     const ordered = order.columns.map(({ sql }) => sql);
     const isJoined = [...columns, ...conditions, ...ordered].some((sql) => ofAlias.test(sql));
     return {
@@ -142,10 +160,9 @@ export class MembershipList {
     return conditions;
   }
 
-  private orderOf(orderBy: MembershipOrder | null): PageOrder {
+  private orderOf({ field, direction }: MembershipOrder): PageOrder {
     const { alias, names } = SIDES[this.side];
-    const direction = orderBy?.direction ?? OrderDirection.ASC;
-    switch (orderBy?.field) {
+    switch (field) {
       case MembershipOrderField.ROLE:
         return byNumber('m.role', direction, names);
       case MembershipOrderField.FAMILY_NAME:

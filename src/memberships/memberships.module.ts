@@ -11,6 +11,8 @@ import type { Connection } from '../graphql/schema/connection.js';
 import { Group, GroupInput, RoleFilter } from '../groups/group.model.js';
 import { GroupsModule } from '../groups/groups.module.js';
 import { Profile, User, UserInput } from '../users/user.model.js';
+import { UsersModule } from '../users/users.module.js';
+import { UsersService } from '../users/users.service.js';
 import {
   CurrentGroupMembershipInheritance,
   GroupMembership,
@@ -86,7 +88,10 @@ function groupsOf(type: typeof User | typeof Profile) {
 
   @Resolver(() => type)
   class GroupsResolver {
-    constructor(private readonly memberships: MembershipsService) {}
+    constructor(
+      private readonly memberships: MembershipsService,
+      private readonly users: UsersService,
+    ) {}
 
     @InheritAccess()
     @ResolveField(() => GroupMembershipConnection, {
@@ -100,7 +105,7 @@ function groupsOf(type: typeof User | typeof Profile) {
       @Context() { batches }: RequestContext,
       @Info() info: GraphQLResolveInfo,
     ): Promise<Connection<GroupMembership>> {
-      return this.memberships.listGroups(userOf(parent), page, pageSelection(info), batches);
+      return this.users.memberships.list(userOf(parent), page, pageSelection(info), batches);
     }
 
     @InheritAccess()
@@ -142,7 +147,7 @@ class MembershipRoleResolver {
 }
 
 @Module({
-  imports: [GroupsModule],
+  imports: [GroupsModule, UsersModule],
   providers: [
     GroupMembersResolver,
     MembershipRoleResolver,

@@ -1,21 +1,19 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { grantedScopes } from '../auth/principal.js';
-import { NotFoundError, ServiceError } from '../common/errors.js';
+import { ServiceError } from '../common/errors.js';
 import { foldId, type LookupKey, lookupOf, type ObjectInput } from '../common/identity.js';
 import type { PageSelection } from '../common/page.js';
-import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
 import { findObject, lookupCondition, notFound, type TableNames } from '../database/fields/object-table.js';
 import { readPages } from '../database/paging/page.js';
 import { type Reader, REVISION, type Statement, statement } from '../database/statements/statement.js';
 import type { Batches, RequestContext } from '../graphql/http/request-context.js';
-import { Connection } from '../graphql/schema/connection.js';
+import type { Connection } from '../graphql/schema/connection.js';
 import { type Group, type GroupInput, rankOf, type RoleFilter } from '../groups/group.model.js';
-import { GROUP_TABLE, joinedGroupProjection } from '../groups/group.queries.js';
+import { GROUP_TABLE } from '../groups/group.queries.js';
 import { GroupsService } from '../groups/groups.service.js';
 import type { User, UserInput } from '../users/user.model.js';
-import { memberProjection, USER_TABLE, userTable } from '../users/user.queries.js';
-import { mapRole, MembershipList, WHOLE_ROLE } from './membership-list.js';
+import { UsersService } from '../users/users.service.js';
+import { mapRole, type MembershipList, WHOLE_ROLE } from './membership-list.js';
 import type {
   CurrentGroupMembershipInheritance,
   GroupMembership,
@@ -54,19 +52,10 @@ const FIND_MEMBERSHIP = statement(
 
 @Injectable()
 export class MembershipsService {
-  private readonly members: MembershipList;
-  private readonly memberships: MembershipList;
-  private readonly users: TableNames;
-
   constructor(
-    @Inject(CONFIG) { directory: { mapping } }: Config,
     private readonly groups: GroupsService,
-  ) {
-    const fields = mapping.users.fields;
-    this.users = userTable(fields);
-    this.members = new MembershipList('members', memberProjection(fields), fields);
-    this.memberships = new MembershipList('groups', joinedGroupProjection(mapping.groups.fields), fields);
-  }
+    private readonly users: UsersService,
+  ) {}
 
   async listMembers(
     group: Group,
@@ -76,16 +65,7 @@ export class MembershipsService {
   ): Promise<Connection<GroupMembership>> {
     // An unread property (undefined) also hides the members.
     if (group.membersVisibleTo !== 0) throw hiddenMembers();
-    return list(this.members, group, page, selection, batches);
-  }
-
-  listGroups(
-    user: User,
-    page: MembershipArguments,
-    selection: PageSelection,
-    batches: Batches,
-  ): Promise<Connection<GroupMembership>> {
-    return list(this.memberships, user, page, selection, batches);
+    return this.groups.memberships.list(group, page, selection, batches);
   }
 
   /**
@@ -99,8 +79,8 @@ export class MembershipsService {
     { batches, viewer }: RequestContext,
   ): Promise<GroupMembership | null> {
     const isHidden = (id: unknown) => group.membersVisibleTo !== 0 && viewer.id !== id;
-    const find = { names: this.users, column: 'u.id_folded', isHidden };
-    return findOne(this.members, group, input, find, selection, batches);
+    const find = { names: this.users.names, column: 'u.id_folded', isHidden };
+    return findOne(this.groups.memberships, group, input, find, selection, batches);
   }
 
   /** As findMember, in one statement for all users of a level. */
@@ -114,7 +94,7 @@ export class MembershipsService {
     // Other tokens would find out which groups exist to which their user does not belong.
     const isSilent = !grantedScopes(principal).some((scope) => scope === 'read' || scope === 'directory');
     const find = { names: GROUP_TABLE, column: 'g.members_visible_to', isHidden, isSilent };
-    return findOne(this.memberships, user, input, find, selection, batches);
+    return findOne(this.users.memberships, user, input, find, selection, batches);
   }
 
   /** @throws NotFoundError when the user or the group does not exist; ServiceError FORBIDDEN if its members are hidden */
@@ -124,23 +104,16 @@ export class MembershipsService {
     role: RoleFilter | null,
     { reader, viewer }: RequestContext,
   ): Promise<boolean> {
-    const lookups = { user: lookupOf(USER_TABLE, user), group: lookupOf(GROUP_TABLE, group) };
-    const find = findRole(this.users, lookups.user.by, lookups.group.by);
+    const lookups = { user: lookupOf(this.users.names, user), group: lookupOf(GROUP_TABLE, group) };
+    const find = findRole(this.users.names, lookups.user.by, lookups.group.by);
     const values = [lookups.user.value, lookups.group.value];
     const [row = [null, null, null, null, null]] = await reader.read<FindRoleRow>(find, values);
     const [userKey, groupKey, rank, membersVisibleTo, userId] = row;
-    if (userKey === null) throw notFound(USER_TABLE, 'user', lookups.user.by);
+    if (userKey === null) throw notFound(this.users.names, 'user', lookups.user.by);
     if (groupKey === null) throw notFound(GROUP_TABLE, 'group', lookups.group.by);
     if (membersVisibleTo !== 0 && viewer.id !== userId) throw hiddenMembers();
     if (rank === null || role === null) return rank !== null;
     return role.strict === true ? rank === rankOf(role.is) : rank >= rankOf(role.is);
-  }
-
-  /** @throws NotFoundError when the user does not belong to the group */
-  async get(user: User, group: Group, reader: Reader): Promise<GroupMembership> {
-    const role = await this.findRole(user.key, group.key, reader);
-    if (role === null) throw new NotFoundError('The user does not belong to the group', 'user');
-    return { user, group, role };
   }
 
   /** The role of a user in a group, by their keys. Null: the user does not belong to it. */
@@ -165,29 +138,6 @@ export class MembershipsService {
 /** @returns the error for a list of members that the viewer may not see */
 export function hiddenMembers(): ServiceError {
   return new ServiceError('FORBIDDEN', 'This token may not see who belongs to the group');
-}
-
-/**
- * The page below a parent: read together with the parent by DirectoryObjects, whose list has to give the page the same key, or in
- * one statement with the pages of the same level.
- */
-async function list(
-  memberships: MembershipList,
-  parent: User | Group,
-  page: MembershipArguments,
-  selection: PageSelection,
-  batches: Batches,
-): Promise<Connection<GroupMembership>> {
-  const columns = memberships.select(selection);
-  const cacheKey = memberships.cacheKeyOf(page, selection);
-  const { membershipsAhead: ahead } = parent;
-  const rows =
-    ahead?.cacheKey === cacheKey
-      ? ahead.page
-      : await batches.load(cacheKey, parent.key, (keys, reader) =>
-          readPages(reader, memberships.sourceOf(page, columns), page, selection, keys),
-        );
-  return Connection.of(rows, (row) => memberships.map(row, columns, parent));
 }
 
 /** How the one object of a membership is found, and what null says about it. */

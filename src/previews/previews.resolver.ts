@@ -216,6 +216,6 @@ export class PreviewsResolver {
     const shown = await this.groups.get({ id: group.id }, 'group', transaction);
     if (change === 'remove') return { preview, group: shown };
     const member = await this.users.get({ id: user.id }, 'user', transaction);
-    return { preview, membership: await memberships.get(member, shown, transaction) };
+    return { preview, membership: after && { user: member, group: shown, role: after } };
   }
 }

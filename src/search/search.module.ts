@@ -1,12 +1,10 @@
-import { Inject, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { Args, Context, Info, Query, Resolver } from '@nestjs/graphql';
 import type { GraphQLResolveInfo } from 'graphql';
 import { RequireScopes } from '../auth/access.js';
 import { bindCursor } from '../common/cursor.js';
 import { foldId } from '../common/identity.js';
 import type { PageSelection, SelectedFields } from '../common/page.js';
-import type { Config } from '../config/config.js';
-import { CONFIG } from '../config/config.module.js';
 import type { ProjectedColumns, Projection } from '../database/fields/projection.js';
 import {
   beginsWords,
@@ -22,9 +20,11 @@ import { CachePolicy } from '../graphql/cache/response-cache.js';
 import type { RequestContext } from '../graphql/http/request-context.js';
 import { Connection } from '../graphql/schema/connection.js';
 import type { Group } from '../groups/group.model.js';
-import { groupProjection } from '../groups/group.queries.js';
+import { GroupsModule } from '../groups/groups.module.js';
+import { GroupsService } from '../groups/groups.service.js';
 import type { User } from '../users/user.model.js';
-import { userProjection } from '../users/user.queries.js';
+import { UsersModule } from '../users/users.module.js';
+import { UsersService } from '../users/users.service.js';
 import { SearchArguments, SearchKind, type SearchResult, SearchResultConnection } from './search.model.js';
 
 /** The numbers of the kinds in rows and cursors. */
@@ -43,9 +43,9 @@ class SearchResolver {
   private readonly users: Projection<User>;
   private readonly groups: Projection<Group>;
 
-  constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
-    this.users = userProjection(mapping.users.fields);
-    this.groups = groupProjection(mapping.groups.fields);
+  constructor(users: UsersService, groups: GroupsService) {
+    this.users = users.projection;
+    this.groups = groups.projection;
   }
 
   @RequireScopes('read')
@@ -210,5 +210,5 @@ function fieldsOf(
   return new Map([...fields].filter(([name]) => kind.hasField(name) || !other.hasField(name)));
 }
 
-@Module({ providers: [SearchResolver] })
+@Module({ imports: [GroupsModule, UsersModule], providers: [SearchResolver] })
 export class SearchModule {}

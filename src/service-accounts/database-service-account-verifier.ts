@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import pLimit from 'p-limit';
@@ -14,23 +13,22 @@ import { statement } from '../database/statements/statement.js';
 import { ServiceAccountEntity } from './service-account.entity.js';
 import { hashSecret } from './service-accounts.service.js';
 
-/** Valid accounts by their ids. The view mirror_state rejects the statement while the database is being restored. */
+/** Valid secrets with their accounts. The view mirror_state rejects the statement while the database is being restored. */
 const FIND_LIVE = statement(`
-  select account.id, account.scopes, account.expires_at, account.last_used_at, account.limited_to, array(
-    select secret.sha256 from service_account_secrets secret
-    where secret.service_account_id = account.id and (secret.expires_at is null or secret.expires_at > $2)
-  )
-  from service_accounts account
-  where account.id = any ($1::text[]) and account.revoked_at is null
+  select asked.hash, account.id, account.scopes, account.expires_at, account.last_used_at, account.limited_to
+  from unnest($1::text[]) asked (hash)
+  join service_account_secrets secret on secret.sha256 = decode(asked.hash, 'hex')
+  join service_accounts account on account.id = secret.service_account_id
+  where (secret.expires_at is null or secret.expires_at > $2) and account.revoked_at is null
     and (account.expires_at is null or account.expires_at > $2) and exists (select from mirror_state)`);
 
 type LiveRow = [
+  hash: string,
   id: string,
   scopes: string[],
   expiresAt: Date | null,
   lastUsedAt: Date | null,
   limitedTo: string[] | null,
-  hashes: Buffer[],
 ];
 
 /** Statements that run at the same time. With one, a lost connection would hold up every account. */
@@ -47,8 +45,8 @@ const USE_INTERVAL_MS = 60_000;
 export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
   private readonly logger = new Logger(DatabaseServiceAccountVerifier.name);
   private readonly limit = pLimit(MAX_STATEMENTS);
-  /** The ids of the next statement, and its result. */
-  private next: { readonly ids: Set<string>; readonly rows: Promise<Map<string, LiveRow>> } | null = null;
+  /** The hashes of the next statement, and its result. */
+  private next: { readonly hashes: Set<string>; readonly rows: Promise<Map<string, LiveRow>> } | null = null;
   /** Accounts whose use is being noted: requests that arrive meanwhile must not take further connections. */
   private readonly noting = new Set<string>();
 
@@ -62,10 +60,9 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
 
   override async verify(id: string, secret: string): Promise<VerifiedToken> {
     const now = new Date();
-    const found = id.includes('\0') ? undefined : await this.find(id);
-    const [, scopes = [], expiresAt = null, lastUsedAt, limitedTo, hashes = []] = found ?? [];
-    const hash = hashSecret(secret);
-    if (!hashes.some((each) => timingSafeEqual(hash, each))) throw UnauthenticatedError.badServiceAccount();
+    const found = (await this.find(hashSecret(secret).toString('hex'))) ?? [];
+    const [, owner, scopes = [], expiresAt = null, lastUsedAt, limitedTo] = found;
+    if (owner !== id) throw UnauthenticatedError.badServiceAccount();
     if (Math.abs(now.getTime() - (lastUsedAt?.getTime() ?? 0)) > USE_INTERVAL_MS) this.noteUse(id, now);
     const principal = Object.freeze({
       kind: 'SERVICE_ACCOUNT_TOKEN' as const,
@@ -80,20 +77,19 @@ export class DatabaseServiceAccountVerifier extends ServiceAccountVerifier {
     return { principal, cacheFor: 0 };
   }
 
-  private async find(id: string): Promise<LiveRow | undefined> {
-    this.next ??= this.begin(new Set());
-    this.next.ids.add(id);
-    return (await this.next.rows).get(id);
-  }
-
-  private begin(ids: Set<string>): NonNullable<typeof this.next> {
-    const rows = this.limit(async () => {
-      // Later requests need another statement, which sees what was committed before them.
-      this.next = null;
-      const found = await this.database.read<LiveRow>(FIND_LIVE, [[...ids], new Date()]);
-      return new Map(found.map((row) => [row[0], row]));
-    });
-    return { ids, rows };
+  private async find(hash: string): Promise<LiveRow | undefined> {
+    if (this.next === null) {
+      const hashes = new Set<string>();
+      const rows = this.limit(async () => {
+        // Later requests need another statement, which sees what was committed before them.
+        this.next = null;
+        const found = await this.database.read<LiveRow>(FIND_LIVE, [[...hashes], new Date()]);
+        return new Map(found.map((row) => [row[0], row]));
+      });
+      this.next = { hashes, rows };
+    }
+    this.next.hashes.add(hash);
+    return (await this.next.rows).get(hash);
   }
 
   /** The request does not wait for the update, and a lost one does no harm. */

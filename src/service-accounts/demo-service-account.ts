@@ -1,28 +1,36 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import { NotFoundError, ServiceError } from '../common/errors.js';
+import { DataSource, IsNull } from 'typeorm';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { isSampleDirectory } from '../config/settings/directory.js';
 import { ownScopes } from '../config/scopes.js';
 import { DEMO_ACCOUNT } from '../config/settings/service.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
-import { buildToken, newSecret, ServiceAccountsService } from './service-accounts.service.js';
+import { ServiceAccountEntity } from './service-account.entity.js';
+import { buildToken, hashSecret, newSecret } from './service-accounts.service.js';
+
+/** An account that exists keeps its secrets: one that an operator replaced must not become valid again. */
+const CREATE = `
+  with created as (
+    insert into service_accounts (id, name, description, scopes, created_at)
+    values ($1, 'Demonstration', 'To try the service with.', $2, now()) on conflict do nothing returning id
+  )
+  insert into service_account_secrets (sha256, service_account_id, created_at) select $3, id, now() from created`;
 
 /** The service account of the demonstration, for installations with the embedded identity provider. */
 @Injectable()
 export class DemoServiceAccount {
-  private secret: string | null = null;
+  /** Null: there is no account, or it was revoked before the start. */
+  token: string | null = null;
 
   constructor(
-    private readonly accounts: ServiceAccountsService,
     @Inject(DataSource) private readonly dataSource: DirectoryDataSource,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
-   * Creates the account for the sample directory, or with ALLOW_EMBEDDED. It reads everything, and its token is printed.
-   * @returns its token, which is the same at every start; null if there is no account, or if it was revoked
+   * Creates the account for the sample directory, or with ALLOW_EMBEDDED. It reads everything, and its token, which is
+   * the same at every start, is printed.
    */
   async ensure(): Promise<string | null> {
     const { directory, scopes: known, allowEmbedded } = this.config;
@@ -33,25 +41,10 @@ export class DemoServiceAccount {
     const scopes = ['read', 'directory', ...own.filter((name) => name !== directory.visibility.bypass)];
     const create = () => ({ secret: newSecret() });
     const { secret } = await this.dataSource.findOrCreateKey('demo-service-account', create);
-    const description = 'To try the service with.';
-    const account = { id: DEMO_ACCOUNT, name: 'Demonstration', description, scopes, expiresAt: null };
-    try {
-      await this.accounts.create(account, secret);
-    } catch (error) {
-      if (!(error instanceof ServiceError && error.code === 'CONFLICT')) throw error;
-      // It may have been revoked.
-      await this.accounts.update(DEMO_ACCOUNT, { scopes }).catch((missing: unknown) => {
-        if (!(missing instanceof NotFoundError)) throw missing;
-      });
-    }
-    this.secret = secret;
-    return this.find();
-  }
-
-  /** The token after `ensure`. */
-  async find(): Promise<string | null> {
-    if (this.secret === null) return null;
-    const exists = (await this.accounts.list()).some(({ id }) => id === DEMO_ACCOUNT);
-    return exists ? buildToken(DEMO_ACCOUNT, this.secret) : null;
+    await this.dataSource.query(CREATE, [DEMO_ACCOUNT, scopes, hashSecret(secret)]);
+    const live = { id: DEMO_ACCOUNT, revokedAt: IsNull() };
+    const { affected } = await this.dataSource.manager.update(ServiceAccountEntity, live, { scopes });
+    this.token = affected === 1 ? buildToken(DEMO_ACCOUNT, secret) : null;
+    return this.token;
   }
 }

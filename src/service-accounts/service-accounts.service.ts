@@ -8,10 +8,10 @@ import { foldId } from '../common/identity.js';
 import { databaseError } from '../database/statements/database-error.js';
 import { ServiceAccountEntity, ServiceAccountSecretEntity } from './service-account.entity.js';
 
-type Described = Pick<ServiceAccountEntity, 'id' | 'name' | 'description' | 'scopes' | 'expiresAt'>;
-
 export interface NewServiceAccount
-  extends Described, Partial<Pick<ServiceAccountEntity, 'contact' | 'purpose'>> {
+  extends
+    Pick<ServiceAccountEntity, 'id' | 'name' | 'description' | 'scopes' | 'expiresAt'>,
+    Partial<Pick<ServiceAccountEntity, 'contact' | 'purpose'>> {
   /** The ids of the groups to which the account is limited. Default: it is not limited. */
   readonly groups?: readonly string[] | null;
 }
@@ -74,27 +74,19 @@ export class ServiceAccountsService {
   }
 
   /**
-   * @param secret a given secret, for the account of the demonstration; by default a new one
    * @throws ServiceError CONFLICT if the id is taken, also by a revoked account, so that old records name one account;
    * BAD_USER_INPUT if it is malformed or a group does not exist
    */
-  async create(
-    { groups, ...account }: NewServiceAccount,
-    secret: string = newSecret(),
-  ): Promise<IssuedToken> {
-    const created = {
-      ...account,
-      contact: account.contact ?? null,
-      purpose: account.purpose ?? null,
-      limitedTo: groups ? await this.findGroups(groups) : null,
-      createdAt: new Date(),
-      lastUsedAt: null,
-      revokedAt: null,
-    };
+  async create(asked: NewServiceAccount): Promise<IssuedToken> {
+    const { groups, contact = null, purpose = null, ...account } = asked;
+    const secret = newSecret();
+    const limitedTo = groups ? await this.findGroups(groups) : null;
+    const never = { lastUsedAt: null, revokedAt: null };
+    const created = { ...account, contact, purpose, limitedTo, createdAt: new Date(), ...never };
     try {
       await this.accounts.manager.transaction(async (manager) => {
-        await manager.getRepository(ServiceAccountEntity).insert(created);
-        await addSecret(manager, account.id, secret);
+        await manager.insert(ServiceAccountEntity, created);
+        await manager.insert(ServiceAccountSecretEntity, storedSecret(account.id, secret));
       });
     } catch (error) {
       throw databaseError(error);
@@ -129,7 +121,7 @@ export class ServiceAccountsService {
       await secrets.delete({ serviceAccountId: id, expiresAt: Not(IsNull()) });
       const expiresAt = new Date(Date.now() + overlapSeconds * 1000);
       await secrets.update({ serviceAccountId: id }, { expiresAt });
-      await addSecret(manager, id, secret);
+      await secrets.insert(storedSecret(id, secret));
       return locked;
     });
     return { account, token: buildToken(id, secret) };
@@ -139,25 +131,19 @@ export class ServiceAccountsService {
    * Changes an account; its tokens stay valid.
    * @throws NotFoundError; BadUserInputError if a group does not exist
    */
-  async update(id: string, { groups, ...others }: AccountChanges): Promise<ServiceAccountEntity> {
+  async update(id: string, { groups, ...others }: AccountChanges & { revokedAt?: Date }) {
     const changes = {
       ...others,
       ...(groups !== undefined && { limitedTo: groups && (await this.findGroups(groups)) }),
     };
-    return this.accounts.manager.transaction(async (manager) => {
-      const before = await getLocked(manager, id);
-      await manager.getRepository(ServiceAccountEntity).update({ id }, changes);
-      return Object.assign(before, changes);
-    });
+    return this.accounts.manager.transaction(async (manager) =>
+      manager.save(Object.assign(await getLocked(manager, id), changes)),
+    );
   }
 
   /** Revokes an account at once and for ever. @throws NotFoundError */
   async revoke(id: string): Promise<void> {
-    await this.accounts.manager.transaction(async (manager) => {
-      await getLocked(manager, id);
-      await manager.getRepository(ServiceAccountEntity).update({ id }, { revokedAt: new Date() });
-      await manager.getRepository(ServiceAccountSecretEntity).delete({ serviceAccountId: id });
-    });
+    await this.update(id, { revokedAt: new Date() });
   }
 }
 
@@ -171,11 +157,6 @@ async function getLocked(manager: EntityManager, id: string): Promise<ServiceAcc
   return account;
 }
 
-async function addSecret(manager: EntityManager, id: string, secret: string): Promise<void> {
-  await manager.getRepository(ServiceAccountSecretEntity).insert({
-    sha256: hashSecret(secret),
-    serviceAccountId: id,
-    createdAt: new Date(),
-    expiresAt: null,
-  });
+function storedSecret(serviceAccountId: string, secret: string) {
+  return { sha256: hashSecret(secret), serviceAccountId, createdAt: new Date(), expiresAt: null };
 }

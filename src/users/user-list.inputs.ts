@@ -1,12 +1,7 @@
 import { ArgsType, Field, InputType } from '@nestjs/graphql';
-import {
-  ConnectionArguments,
-  describedEnum,
-  orderInput,
-  SEARCH_DESCRIPTION,
-} from '../graphql/schema/connection.js';
-import { DeriveFields, filtersOf, DateTime } from '../graphql/schema/derived-fields.js';
-import { RoleFilter, GroupInput } from '../groups/group.model.js';
+import { ConnectionArguments, describedEnum, orderInput } from '../graphql/schema/connection.js';
+import { DeriveFields, filtersOf } from '../graphql/schema/derived-fields.js';
+import { GroupInput, ListFilter, RoleFilter } from '../groups/group.model.js';
 import { addressInput } from './user.model.js';
 
 export const UserOrderField = describedEnum('UserOrderField', 'The fields by which users can be ordered.', {
@@ -44,22 +39,12 @@ const USE_IN_GROUP = 'Use `inGroup`.';
   }),
 ])
 @InputType({ description: 'Selects users. All conditions must hold.' })
-export class UserFilter {
-  [field: string]: unknown;
-
-  @Field(() => String, {
-    nullable: true,
-    description: SEARCH_DESCRIPTION,
-  })
-  search?: string | null;
-
+export class UserFilter extends ListFilter {
   @Field(() => [String], {
     nullable: true,
     description: 'The ids of the users, at most 100. Case is ignored. Unknown ids are left out.',
   })
   ids?: string[] | null;
-
-  emails?: string[] | null;
 
   @Field(() => Boolean, { nullable: true, description: 'Whether the accounts of the users are active.' })
   active?: boolean | null;
@@ -83,12 +68,6 @@ export class UserFilter {
     deprecationReason: USE_IN_GROUP,
   })
   role?: RoleFilter | null;
-
-  @Field(() => DateTime, {
-    nullable: true,
-    description: 'The earliest time of the last change that was taken from the directory.',
-  })
-  updatedSince?: Date | null;
 }
 
 const UserOrder = orderInput('UserOrder', 'The order of users.', UserOrderField);

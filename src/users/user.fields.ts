@@ -1,5 +1,15 @@
 import type { FieldDefinition } from '../common/field.js';
 
+/** A field of users and of groups. */
+export const CREATED_AT: FieldDefinition = {
+  name: 'createdAt',
+  type: 'DateTime!',
+  description: 'When the entry was created in the directory.',
+  attributes: ['createTimestamp'],
+  reader: 'identity',
+  column: 'created_at',
+};
+
 /**
  * Every mirrored field of a user. All else is derived from this table (CONTRIBUTING.md, "A field").
  */
@@ -96,14 +106,7 @@ export const USER_FIELDS: FieldDefinition[] = [
     reader: 'activity',
     column: 'is_active',
   },
-  {
-    name: 'createdAt',
-    type: 'DateTime!',
-    description: 'When the entry was created in the directory.',
-    attributes: ['createTimestamp'],
-    reader: 'identity',
-    column: 'created_at',
-  },
+  CREATED_AT,
   {
     name: 'updatedAt',
     type: 'DateTime!',

@@ -1,17 +1,26 @@
 import { ObjectType, Field, ID, InputType, InterfaceType } from '@nestjs/graphql';
 import { Personal } from '../access-log/personal-data.decorator.js';
-import { type Field as MirroredField, isInstant, propertyFields } from '../common/field.js';
+import { type Field as MirroredField, propertyFields } from '../common/field.js';
 import type { PreloadedPage } from '../database/paging/page.js';
 import { connectionTypes, Node } from '../graphql/schema/connection.js';
 import { DeriveFields, type DerivedField, referenceFieldsOf } from '../graphql/schema/derived-fields.js';
 import { RequireScopes } from '../auth/access.js';
 
-/** The schema adds the fields: see addDerivedFields. */
+/** The schema adds the fields: see addDerivedFields. These properties are used by the code. */
 @InterfaceType({
   implements: () => [Node],
   description: 'The fields that a person has both as a user and as the profile of a token.',
 })
-abstract class Person {}
+abstract class Person extends Node {
+  [field: string]: unknown;
+  /** Primary key of the row; internal. */
+  key!: number;
+  id!: string;
+  /** The level of the user (docs/adr/0038-visibility.md); null: there is no photo. */
+  photoLevel!: number | null;
+  /** The level of the user; null: there is no picture. */
+  pictureLevel!: number | null;
+}
 
 /** The field with the e-mail addresses of users or groups. */
 export function addressField(fields: readonly MirroredField[]): MirroredField | undefined {
@@ -46,22 +55,14 @@ export class UserInput {
   email?: string | null;
 }
 
-/** A user as the API shows it to others. Its fields are those of the table; these properties are used by the code. */
+/** A user as the API shows it to others. */
 @Personal()
 @DeriveFields(({ directory: { mapping } }) => [
   ...propertyFields(mapping.users.fields),
   ...referenceFieldsOf(mapping, 'user'),
 ])
 @ObjectType({ implements: () => [Node, Person], description: 'A person in the directory.' })
-export class User extends Node {
-  [field: string]: unknown;
-  /** Primary key of the row; internal. */
-  key!: number;
-  id!: string;
-  /** The level of the user (docs/adr/0038-visibility.md); null: there is no photo. */
-  photoLevel!: number | null;
-  /** The level of the user; null: there is no picture. */
-  pictureLevel!: number | null;
+export class User extends Person {
   /** A page of `groups` that was read together with the user. */
   membershipsAhead: PreloadedPage | null = null;
 
@@ -77,23 +78,16 @@ export const { ConnectionType: UserConnection } = connectionTypes('User', () => 
   node: 'The user.',
 });
 
+const TIMESTAMPS = ['createdAt', 'updatedAt'];
+
 /** The fields of a user, without the timestamps of the entry: those are fields of `user`. */
 @Personal()
 @DeriveFields(({ directory: { mapping } }) => [
-  ...propertyFields(mapping.users.fields).filter((field) => !isInstant(field) || field.reader === 'time'),
+  ...propertyFields(mapping.users.fields).filter(({ name }) => !TIMESTAMPS.includes(name)),
   ...referenceFieldsOf(mapping, 'user'),
 ])
 @ObjectType({ implements: () => [Node, Person], description: 'The user for whom the token acts.' })
-export class Profile extends Node {
-  [field: string]: unknown;
-  /** Primary key of the row; internal. */
-  key!: number;
-  id!: string;
-  /** The level of the user (docs/adr/0038-visibility.md); null: there is no photo. */
-  photoLevel!: number | null;
-  /** The level of the user; null: there is no picture. */
-  pictureLevel!: number | null;
-
+export class Profile extends Person {
   @RequireScopes('read')
   @Field(() => User, { nullable: true, description: 'The same user as other users see them.' })
   user: User;

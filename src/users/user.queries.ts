@@ -5,14 +5,12 @@ import type { TableNames } from '../database/fields/object-table.js';
 import { type ProjectedColumns, Projection } from '../database/fields/projection.js';
 import { byName, byTime, type OrderColumn, type PageSource } from '../database/paging/page.js';
 import { Values } from '../database/statements/statement.js';
-import { OrderDirection } from '../graphql/schema/connection.js';
 import { roleConditionOf } from '../groups/group.model.js';
+import { DEFAULT_ORDER } from '../groups/group.queries.js';
 import { addressField, User } from './user.model.js';
 import { type UserListArguments, UserOrderField } from './user-list.inputs.js';
 
-const DEFAULT_ORDER = { field: UserOrderField.NAME, direction: OrderDirection.ASC };
-
-export const USER_TABLE = {
+const USER_TABLE = {
   table: 'users',
   alias: 'u',
   noun: 'user',

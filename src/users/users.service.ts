@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
-import type { Field } from '../common/field.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { getKey } from '../database/fields/object-table.js';
@@ -16,13 +15,10 @@ import { userProjection, userSource, userTable } from './user.queries.js';
 
 @Injectable()
 export class UsersService extends DirectoryObjects<User, UserListArguments> {
-  private readonly fields: readonly Field[];
-
   constructor(@Inject(CONFIG) { directory: { mapping } }: Config) {
     const fields = mapping.users.fields;
     const groups = joinedGroupProjection(mapping.groups.fields);
     super(userTable(fields), userProjection(fields), new MembershipList('groups', groups, fields));
-    this.fields = fields;
   }
 
   /** The id of the user for whom a token acts, as the directory spells it; null: there is none. */
@@ -40,6 +36,6 @@ export class UsersService extends DirectoryObjects<User, UserListArguments> {
     const { memberOf } = filter ?? {};
     const argument = given?.inGroup ? 'inGroup' : 'memberOf';
     const groupKey = memberOf ? await getKey(GROUP_TABLE, memberOf, argument, reader) : null;
-    return userSource({ ...page, filter }, groupKey, columns, this.fields);
+    return userSource({ ...page, filter }, groupKey, columns, this.projection.fields);
   }
 }

@@ -6,8 +6,7 @@ import { request as sendHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { type Change, describeChange } from '../changes/change.model.js';
 import { ServiceError } from '../common/errors.js';
-import { isPublicAddress } from '../common/public-address.js';
-import { hostOf } from '../common/url.js';
+import { hostOf, isPublicAddress } from '../common/url.js';
 import type { WebhookTarget } from '../config/webhooks/webhook-file.js';
 
 /** Milliseconds for a delivery, from the resolution of the name to the status. */

@@ -3,7 +3,7 @@ import { ChangeFeed } from '../../src/changes/change-feed.js';
 import { pruneChanges } from '../../src/mirror/revision/write-changes.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import type { Scope } from '../../src/auth/principal.js';
-import { ChangeKind } from '../../src/common/change-kind.js';
+import { numberOfKind } from '../../src/common/change-kind.js';
 import { buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { EventStream, type StreamOptions } from '../support/clients/event-stream.js';
 import { stopFollowing } from '../support/clients/mirror.js';
@@ -203,7 +203,7 @@ describe('streams of changes', () => {
     // More than the buffers of both ends of a connection hold.
     await service.app.get(DataSource).query(
       `insert into changes (revision, at, kind, user_key, user_id, user_uuid)
-       select c.revision, c.at, ${Object.values(ChangeKind).indexOf(ChangeKind.USER_UPDATED) + 1}, u.key, u.id, u.entry_uuid
+       select c.revision, c.at, ${numberOfKind('USER_UPDATED')}, u.key, u.id, u.entry_uuid
        from generate_series(1, 60000) cross join (select * from changes order by id desc limit 1) c
          cross join (select * from users order by key limit 1) u`,
     );

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { Change } from '../../src/changes/change.model.js';
-import { ChangeKind } from '../../src/common/change-kind.js';
 import { deliver } from '../../src/webhooks/deliver.js';
 import { WebhookReceiver } from '../support/clients/webhook-receiver.js';
 import { eventually } from '../support/eventually.js';
@@ -9,7 +8,7 @@ import { spawnBound } from '../support/spawn-bound.mjs';
 
 const change = Object.assign(new Change(), {
   id: '1795406353960565',
-  kind: ChangeKind.USER_CREATED,
+  kind: 'USER_CREATED',
   at: new Date(),
   userId: 'anna',
 });

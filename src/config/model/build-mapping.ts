@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import { type Field, type FieldDefinition, type FieldReader, isMapped } from '../../common/field.js';
-import { type Match, matchOf } from '../../common/match.js';
+import type { Match } from '../../common/match.js';
 import { GROUP_FIELDS } from '../../groups/group.fields.js';
 import { USER_FIELDS } from '../../users/user.fields.js';
 import {
@@ -154,9 +154,17 @@ function definitionOf(kind: Kind, name: string, field: OwnField): FieldDefinitio
   };
 }
 
+/** The rules of standard attributes. RFC 4519, 4524 and 2798 compare all other texts by caseIgnoreMatch. */
+const MATCHES: readonly (readonly [Match, RegExp])[] = [
+  ['caseExact', /^(labeledURI|homeDirectory|loginShell|memberUid)(;|$)/i],
+  ['phone', /^((facsimile|mobile|pager|home)?telephoneNumber|mobile|pager|homePhone|fax)(;|$)/i],
+  ['integer', /^(uidNumber|gidNumber)(;|$)/i],
+];
+
 /** Paths of URLs are case-sensitive in every attribute. Of several attributes, the first counts. */
 export function matchIn({ match, type, attribute }: Pick<OwnField, 'match' | 'type' | 'attribute'>): Match {
-  return match ?? (valueTypeOf({ type }) === 'URL' ? 'caseExact' : matchOf(attribute[0] ?? ''));
+  const [standard] = MATCHES.find(([, names]) => names.test(attribute[0] ?? '')) ?? [];
+  return match ?? (valueTypeOf({ type }) === 'URL' ? 'caseExact' : (standard ?? 'caseIgnore'));
 }
 
 /**
@@ -171,7 +179,7 @@ function storedNameOf(name: string, type: OwnField['type'], attributes: readonly
 
 /** A value that an index holds is a line: longer texts do not fit into it. */
 function readerOf(field: OwnField): FieldReader {
-  if (field.type === '[String!]!') return 'lines';
-  if (field.type === 'String' && (field.filterable === true || field.searchable === true)) return 'line';
-  return READERS[valueTypeOf(field)];
+  const isIndexed = field.filterable === true || field.searchable === true;
+  const isLine = field.type === '[String!]!' || (field.type === 'String' && isIndexed);
+  return isLine ? 'line' : READERS[valueTypeOf(field)];
 }

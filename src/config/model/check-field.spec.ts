@@ -33,7 +33,6 @@ describe('how values are compared', () => {
     ['pager', '[String!]!', 'phone'],
     ['facsimileTelephoneNumber', 'String', 'phone'],
     ['homePhone', 'String', 'phone'],
-    ['2.5.4.20', 'String', 'phone'],
     ['homeDirectory', 'String', 'caseExact'],
     ['uidNumber', 'String', 'integer'],
     ['title', 'String', 'caseIgnore'],

@@ -76,7 +76,7 @@ describe('a model file', () => {
         visibleTo: 'groupAdmins',
         isFilterable: true,
       },
-      expect.objectContaining({ name: 'mobiles', reader: 'lines', type: '[String!]!' }),
+      expect.objectContaining({ name: 'mobiles', reader: 'line', type: '[String!]!' }),
       expect.objectContaining({ name: 'employeeNumber', reader: 'integer', scopes: ['directory'] }),
       expect.objectContaining({ reader: 'reference', reference: { to: 'user', reverse: 'reports' } }),
     ]);

@@ -72,11 +72,9 @@ export function reservedNames(kind: Kind): string[] {
   return [...ofFields, ...OF_SCHEMA[kind].split(' '), ...OF_CODE.split(' ')];
 }
 
-const RESERVED = { users: new Set(reservedNames('users')), groups: new Set(reservedNames('groups')) };
-
 /** Whether a field or a reverse connection of users or groups cannot have a name. */
 export function isReserved(kind: Kind, name: string): boolean {
-  return RESERVED[kind].has(name) || name in Object.prototype;
+  return reservedNames(kind).includes(name) || name in Object.prototype;
 }
 
 const A_RESERVED_NAME = 'a name of the built-in schema or of the service';
@@ -169,9 +167,9 @@ function findDisclosures(model: Model): Found[] {
           return [[kind, 'fields', place], text];
         });
       const text = 'would show memberships that visibility hides: expected access by the scope of bypass';
-      return showsMemberships(field, memberships, model, mapping)
-        ? [...shown, [[kind, 'fields', field.name], text] satisfies Found]
-        : shown;
+      if (showsMemberships(field, memberships, model, mapping))
+        shown.push([[kind, 'fields', field.name], text]);
+      return shown;
     });
   });
 }

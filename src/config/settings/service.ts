@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { hostOf, isLoopback, readHost } from '../../common/url.js';
+import { hostOf, isLoopback, parseUrl } from '../../common/url.js';
 import type { Settings } from '../settings.js';
 
 export function buildService(settings: Settings) {
@@ -90,11 +90,11 @@ export const DEMO_ACCOUNT = 'demo';
  */
 export function mayUseEmbedded(
   { allowEmbedded, baseUrl }: Pick<ReturnType<typeof buildService>, 'allowEmbedded' | 'baseUrl'>,
-  host: string | undefined,
+  host = '',
 ): boolean {
   if (allowEmbedded) return true;
-  const name = readHost(host);
-  return name !== null && (isLoopback(name) || name === hostOf(new URL(baseUrl)));
+  const url = /^[\w.:[\]-]+$/.test(host) ? parseUrl(`http://${host}`) : null;
+  return url !== null && (isLoopback(hostOf(url)) || url.hostname === new URL(baseUrl).hostname);
 }
 
 export const EMBEDDED_REFUSAL =

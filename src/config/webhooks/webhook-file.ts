@@ -1,12 +1,10 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { ChangeKind } from '../../common/change-kind.js';
-import { isPublicAddress } from '../../common/public-address.js';
-import { faultOfWebsite, hostOf } from '../../common/url.js';
+import { CHANGE_KINDS } from '../../common/change-kind.js';
+import { faultOfWebsite, hostOf, isPublicAddress } from '../../common/url.js';
 import { checkShape, didYouMean, type FileProblem, readYaml } from '../model/yaml-file.js';
 import type { ScopeDefinition } from '../scopes.js';
 
-const KINDS = Object.values(ChangeKind);
 /** The most values of a list. */
 const MOST = 100;
 
@@ -24,7 +22,7 @@ const targetOf = (known: readonly string[]) =>
       id: z.string(AN_ID).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, AN_ID),
       url: z.string(A_URL).refine((url) => faultOfWebsite(url) === null && !url.includes('#'), A_URL),
       secret: z.string(A_SECRET).regex(/^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/, A_SECRET),
-      kinds: listOf(z.enum(KINDS)),
+      kinds: listOf(z.enum(CHANGE_KINDS)),
       groups: listOf(z.string().min(1)),
       scopes: z
         .array(

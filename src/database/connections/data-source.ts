@@ -5,7 +5,7 @@ import { DataSource, MigrationExecutor } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions.js';
 import { ServiceUnavailableError } from '../../common/errors.js';
-import { KeySeal, SEAL_BYTES } from '../../common/key-seal.js';
+import { KeySeal, SEAL_BYTES } from '../../common/cursor.js';
 import { settlesWithin } from '../../common/settles-within.js';
 import type { Config } from '../../config/config.js';
 import { nameDatabase } from '../../config/settings/database.js';

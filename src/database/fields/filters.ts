@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BadUserInputError } from '../../common/errors.js';
 import { type Field, type FieldDefinition, isList, storedName } from '../../common/field.js';
-import { boundedList, foldAddress, foldId } from '../../common/identity.js';
+import { foldAddress, foldId } from '../../common/identity.js';
 import { prepareValue } from '../../common/match.js';
 import type { Values, Writer } from '../statements/statement.js';
 import { isInAudience } from '../visibility/conditions.js';
@@ -98,6 +98,14 @@ export function fieldConditions(
   });
 }
 
+const LONGEST_LIST = 100;
+
+/** @throws BadUserInputError when the list is longer, before its elements are examined */
+function boundedList<List extends readonly unknown[]>(list: List, argument: string): List {
+  if (list.length <= LONGEST_LIST) return list;
+  throw new BadUserInputError(`${argument} must have at most ${LONGEST_LIST} elements`, argument);
+}
+
 /** The values have the types of the schema. */
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
@@ -119,10 +127,7 @@ function textConditions(
   if (isGiven(startsWith)) {
     const prefix = prepareValue(String(startsWith).slice(0, COMPARED), field.match ?? 'caseIgnore', true);
     if ([...prefix].length > INDEXED)
-      throw new BadUserInputError(
-        `startsWith of ${field.name} has more than ${INDEXED} characters`,
-        field.name,
-      );
+      throw new BadUserInputError(`startsWith of ${listName} has more than ${INDEXED} characters`, listName);
     // A range, because the plan of a prepared statement uses an index for LIKE only with a constant.
     const [first, last] = [values.add(prefix), values.add(`${prefix}${LAST}`)];
     conditions.push(`${sql} >= ${first}::text and ${sql} < ${last}::text`);

@@ -1,7 +1,6 @@
 import {
   type Field,
   type FieldDefinition,
-  isInstant,
   isList,
   isMapped,
   pictureFields,
@@ -18,8 +17,9 @@ export function instantText(sql: string): string {
 
 /** SQL for the value of a field, read from the table of users or groups with this alias. Names in JSONB contain the type. */
 function sqlOfField(field: Field, alias: string): string {
-  const { column, reader } = field;
-  if (column !== null) return isInstant(field) ? instantText(`${alias}.${column}`) : `${alias}.${column}`;
+  const { column, reader, type } = field;
+  if (column !== null)
+    return type.startsWith('DateTime') ? instantText(`${alias}.${column}`) : `${alias}.${column}`;
   const [value, text] = ['->', '->>'].map((get) => `${alias}.${FIELD_VALUES} ${get} '${storedName(field)}'`);
   if (isList(field) || reader === 'reference') return `coalesce(${value}, '[]')`;
   if (reader === 'boolean') return `(${text})::boolean`;
@@ -141,7 +141,7 @@ export class Projection<Model extends object> {
 
   constructor(
     private readonly model: ProjectedModel<Model>,
-    fields: readonly Field[],
+    readonly fields: readonly Field[],
     table: PropertyTable,
   ) {
     const prefix = table.carriedAs ?? `${table.alias}.`;

@@ -1,4 +1,5 @@
-import { fold, foldSearch, SYLLABLES } from '../../common/fold.js';
+import { BadUserInputError } from '../../common/errors.js';
+import { fold } from '../../common/fold.js';
 import type { Values } from '../statements/statement.js';
 
 /** A search as it was typed. */
@@ -9,6 +10,10 @@ export interface Search {
   readonly alternatives: readonly (readonly string[])[];
 }
 
+/** Scripts in which one character is a syllable or a word. */
+const SYLLABLES = /[\p{scx=Han}\p{scx=Hangul}\p{scx=Hiragana}\p{scx=Katakana}]/u;
+/** What is searched: 2 to 64 characters, or one of SYLLABLES. */
+const SEARCHED = new RegExp(`^(?:.{2,64}|${SYLLABLES.source})$`, 'su');
 /** What is between words. Other characters are literal, so that none acts as a wildcard or an operator. */
 const BETWEEN_WORDS = /(?:[\s+]|(?![-'%&*#?\\_])\p{P})+/u;
 /** What is inside words, or between them. */
@@ -58,14 +63,11 @@ export function searchPairs(text: string): string[] {
   return [...found];
 }
 
+/** The pairs of characters of a word, or its only character. */
 function pairsOf(word: string): string[] {
   const characters = [...word];
+  if (characters.length === 1) return characters;
   return characters.slice(1).map((character, index) => `${characters[index] ?? ''}${character}`);
-}
-
-/** A word of one character, which has no pair. */
-function initialOf(word: string): string[] {
-  return [...word].length === 1 ? [word] : [];
 }
 
 /** Equal for the same words in any order, with or without something between them. */
@@ -75,7 +77,11 @@ export function lettersOf(folded: string): string {
 
 /** @throws BadUserInputError when the text is too short or too long */
 export function parseSearch(text: string, argument: string): Search {
-  const folded = foldSearch(text, argument);
+  const expected = '2 to 64 characters, or one of Chinese, Japanese or Korean';
+  // Before composition (NFC), which takes quadratic time, a character has at most 4 code units.
+  if (text.length > 4 * 64 || !SEARCHED.test(text.normalize('NFC')))
+    throw new BadUserInputError(`${argument} must have ${expected}`, argument);
+  const folded = fold(text).trim();
   const [number] = PHONE_NUMBER.exec(folded) ?? [];
   const others = number === undefined ? [] : uniqueWords(folded.replace(number, ' '));
   const words = uniqueWords(folded);
@@ -114,13 +120,10 @@ function conditionOf(alias: string, words: readonly string[], values: Values): s
     .slice(0, MOST_INDEXED)
     .map((word) => `${text} like ${values.add(`%${escapeLike(word)}%`)}::text`);
   const isLong = (word: string) => indexed.length > 0 && [...word].length !== 2;
-  const pairs = words
-    .filter((word) => !isLong(word))
-    .flatMap((word) => [...pairsOf(word), ...initialOf(word)]);
+  const pairs = words.filter((word) => !isLong(word)).flatMap(pairsOf);
   const paired = pairs.length === 0 ? [] : [`${alias}.search_pairs @> ${values.add(pairs)}::text[]`];
   // A letter alone is inside most names.
-  const isLetter =
-    words.length === 1 && initialOf(words.join()).length === 1 && !SYLLABLES.test(words.join());
+  const isLetter = /^.$/su.test(words.join()) && !SYLLABLES.test(words.join());
   // A list, because PostgreSQL would search the index for each side of an OR.
   const matched = words.map((word) => {
     if (isLetter) return beginsWords(alias, [word], values);

@@ -1,13 +1,8 @@
-import { type CursorValue, decodeCursor, encodeCursors } from '../../common/cursor.js';
-import type { KeySeal } from '../../common/key-seal.js';
-import {
-  opposite,
-  type PageArguments,
-  type PageSelection,
-  type SelectedCursors,
-  type SortDirection,
-} from '../../common/page.js';
+import type { CursorValue, KeySeal } from '../../common/cursor.js';
+import type { PageArguments, PageSelection } from '../../common/page.js';
 import { type Reader, REVISION, type Statement, statement, type Values } from '../statements/statement.js';
+
+type SortDirection = 'ASC' | 'DESC';
 
 /** A column by which pages are ordered. It is never null, and the last one of an order is unique. */
 export interface OrderColumn {
@@ -81,7 +76,7 @@ export interface PageQuery {
   readonly limit: number;
   readonly backward: boolean;
   /** The rows whose order columns follow the source's own columns in the page. */
-  readonly cursors: SelectedCursors;
+  readonly cursors: PageSelection['cursors'];
   /** The number of columns of a page. Those of the order are the last ones. */
   readonly width: number;
 }
@@ -108,7 +103,7 @@ export class Page<Row extends unknown[]> {
   /** The columns of the parent. */
   readonly parent: readonly unknown[];
   /** The selected values of each order column, in the order in which they were read. */
-  private readonly places: readonly (readonly CursorValue[])[];
+  private readonly places: readonly CursorValue[][];
   /** Additional values in cursors. */
   private readonly cursorExtras: readonly CursorValue[];
   /** The cursors of `places`; null before the first one is requested. */
@@ -142,11 +137,10 @@ export class Page<Row extends unknown[]> {
   cursorAt(index: number): string | null {
     const { query, places } = this;
     const { length } = this.rows;
-    if (index < 0 || index >= length) return null;
-    if (places.length === 0) return null;
+    if (index < 0 || index >= length || places.length === 0) return null;
     const read = query.backward ? length - 1 - index : index;
     const place = query.cursors === 'every' ? read : Math.sign(read);
-    this.cursors ??= encodeCursors(this.seal, query.source.binding, places, this.cursorExtras);
+    this.cursors ??= this.seal.encode(query.source.binding, places, this.cursorExtras);
     return this.cursors[place] ?? null;
   }
 }
@@ -194,7 +188,6 @@ export function planPage(
   parents: Parents,
   seal: KeySeal,
 ): PageQuery {
-  const { cursors } = selection;
   const backward = (page.first ?? null) === null;
   const limit = (backward ? page.last : page.first) ?? 0;
   const after = bound(source, page.after, 'after', seal);
@@ -215,8 +208,8 @@ export function planPage(
     const rowLimit = isRead ? source.values.add(limit + 1) : '0';
     const within = [after, before].flatMap((each) => (each === null ? [] : [each.beyond]));
     const direction = backward ? opposite(source.order.direction) : source.order.direction;
-    const arrays = selectArrays(source, cursors, rowLimit);
-    const found = selectRows(source, cursors !== 'none', [...rows, ...within], direction, rowLimit);
+    const arrays = selectArrays(source, selection, rowLimit);
+    const found = selectRows(source, selection.cursors !== 'none', [...rows, ...within], direction, rowLimit);
     names = arrays.map((_, index) => `page.array_${index}`);
     const selected = arrays.map((sql, index) => `${sql} as array_${index}`).join(', ');
     tables.push(`lateral (\n  select ${selected} from (\n${found}\n  ) shown\n) page`);
@@ -225,7 +218,7 @@ export function planPage(
   const text = `select ${[...values, ...names, ...parents.columns, REVISION].join(', ')}${from}`;
   return {
     ...{ statement: statement(text, { returnsRevision: true }), values: source.values.all, source },
-    ...{ limit, backward, cursors, width: names.length },
+    ...{ limit, backward, cursors: selection.cursors, width: names.length },
   };
 }
 
@@ -236,11 +229,11 @@ function findAnother({ from, order }: PageSource, rows: readonly string[], end: 
 }
 
 /** The columns of a page as JSON arrays. The order columns follow, of all rows or of the first and the last one shown. */
-function selectArrays({ columns, order }: PageSource, cursors: SelectedCursors, rowLimit: string): string[] {
+function selectArrays({ columns, order }: PageSource, { cursors }: PageSelection, limit: string): string[] {
   // Without columns, the page still needs the number of rows.
   const names = columns.length > 0 ? columns.map((_, index) => `column_${index}`) : ['1'];
   const keys = order.columns.map((_, index) => `order_${index}`);
-  const last = `least(count(*), ${rowLimit} - 1)::integer`;
+  const last = `least(count(*), ${limit} - 1)::integer`;
   const endsOf = (name: string) => `json_build_array((array_agg(${name}))[1], (array_agg(${name}))[${last}])`;
   return [
     ...names.map((name) => `json_agg(${name})`),
@@ -286,6 +279,10 @@ function orderBy({ columns }: PageOrder, direction: SortDirection): string {
   return columns.map(({ sql }) => `${sql} ${direction.toLowerCase()}`).join(', ');
 }
 
+function opposite(direction: SortDirection): SortDirection {
+  return direction === 'ASC' ? 'DESC' : 'ASC';
+}
+
 function where(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
 }
@@ -313,7 +310,7 @@ function bound(
   if (cursor === undefined || cursor === null) return null;
   const types = order.columns.slice(0, -1).map(({ type }) => (type === 'text' ? 'string' : 'number'));
   const extras = cursorsHaveRevision ? (['string'] as const) : [];
-  const place = decodeCursor(seal, cursor, binding, [...types, 'key', ...extras], argument);
+  const place = seal.decode(cursor, binding, [...types, 'key', ...extras], argument);
   const columns = `(${order.columns.map((column) => column.sql).join(', ')})`;
   const here = `(${order.columns.map((column, index) => inputOf(column, place[index] ?? '', values)).join(', ')})`;
   const onwards = argument === 'after' ? order.direction : opposite(order.direction);

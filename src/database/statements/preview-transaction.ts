@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PoolClient, QueryResult } from 'pg';
-import type { KeySeal } from '../../common/key-seal.js';
+import type { KeySeal } from '../../common/cursor.js';
 import { ServiceError, ServiceUnavailableError } from '../../common/errors.js';
 import { databaseError, LostRaceError, NothingReadError } from './database-error.js';
 import type { DirectoryDataSource } from '../connections/data-source.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import diagnosticsChannel from 'node:diagnostics_channel';
-import type { KeySeal } from '../../common/key-seal.js';
+import type { KeySeal } from '../../common/cursor.js';
 import { READS_VIEWER } from '../visibility/conditions.js';
 
 /** A prepared statement. Its name is the hash of its text, so that a connection parses each text once. */

@@ -1,4 +1,4 @@
-import { ChangeKind, numberOfKind } from '../../common/change-kind.js';
+import { numberOfKind } from '../../common/change-kind.js';
 import type { FieldAudience } from '../../common/field.js';
 
 /** Text of every condition that reads the relation `viewer`, in its alias `v`. */
@@ -9,8 +9,8 @@ export const ADMIN = 2;
 export const OWNER = 3;
 
 /** The kinds of changes that record audiences. */
-const USER_DELETED = numberOfKind(ChangeKind.USER_DELETED);
-const GROUP_DELETED = numberOfKind(ChangeKind.GROUP_DELETED);
+const USER_DELETED = numberOfKind('USER_DELETED');
+const GROUP_DELETED = numberOfKind('GROUP_DELETED');
 
 /** A set, which PostgreSQL hashes once. With an array it looks up each of its groups for each row. */
 const LIMITED_GROUPS = '(select unnest(l.groups) from limited l)';

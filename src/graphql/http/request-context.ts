@@ -16,7 +16,7 @@ import type { CachedResponse } from '../cache/response-cache.js';
 import type { RateLimitState } from '../rate-limit/rate-limiter.js';
 import type { GraphQLRequest } from '@apollo/server';
 import type { FastifyRequest } from 'fastify';
-import type { KeySeal } from '../../common/key-seal.js';
+import type { KeySeal } from '../../common/cursor.js';
 import type { PreviewTransaction } from '../../database/statements/preview-transaction.js';
 import type { Reader, Statement } from '../../database/statements/statement.js';
 import type { Viewer } from '../../database/visibility/viewer.js';

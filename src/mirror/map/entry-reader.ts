@@ -36,7 +36,6 @@ const LONGEST: Partial<Record<FieldReader, number>> = {
   label: LONGEST_LABEL,
   boolean: LONGEST_LABEL,
   text: LONGEST_TEXT,
-  dn: LONGEST_TEXT,
   website: LONGEST_TEXT,
   url: LONGEST_TEXT,
 };

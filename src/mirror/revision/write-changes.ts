@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { ChangeKind, numberOfKind } from '../../common/change-kind.js';
+import { type ChangeKind, numberOfKind } from '../../common/change-kind.js';
 import type { Writer } from '../../database/statements/statement.js';
 
 /** The columns of the log that a change can have, with their defaults. */
@@ -36,10 +36,10 @@ type Noun = 'user' | 'group';
 const NOUNS: readonly Noun[] = ['user', 'group'];
 const KIND: Readonly<Record<Noun, string>> = { user: 'person', group: 'group' };
 const KINDS = {
-  created: { user: ChangeKind.USER_CREATED, group: ChangeKind.GROUP_CREATED },
-  updated: { user: ChangeKind.USER_UPDATED, group: ChangeKind.GROUP_UPDATED },
-  deleted: { user: ChangeKind.USER_DELETED, group: ChangeKind.GROUP_DELETED },
-};
+  created: { user: 'USER_CREATED', group: 'GROUP_CREATED' },
+  updated: { user: 'USER_UPDATED', group: 'GROUP_UPDATED' },
+  deleted: { user: 'USER_DELETED', group: 'GROUP_DELETED' },
+} as const;
 
 /**
  * Writes the changes of a revision to the log (docs/clients.md), after the rows and the effective memberships are written. The
@@ -212,10 +212,10 @@ function memberships(isRemoval: boolean): Part {
     `case when c.role_before is null then ${after} else ${FORMER_AUDIENCES[name]} end`;
   const value = (former: string, present: string) =>
     isRemoval ? `coalesce(${former}, ${present})` : present;
-  const present = `case when c.role_before is null then ${number(ChangeKind.MEMBER_ADDED)} else ${number(ChangeKind.ROLE_CHANGED)} end`;
+  const present = `case when c.role_before is null then ${number('MEMBER_ADDED')} else ${number('ROLE_CHANGED')} end`;
   return {
     columns: {
-      kind: isRemoval ? number(ChangeKind.MEMBER_REMOVED) : present,
+      kind: isRemoval ? number('MEMBER_REMOVED') : present,
       user_key: 'c.user_key',
       user_id: value('fu.id', 'u.id'),
       user_uuid: value('fu.uuid', 'u.entry_uuid'),

@@ -11,7 +11,17 @@ export function own(
   reader: FieldDefinition['reader'],
   more: Partial<FieldDefinition> = {},
 ): FieldDefinition {
-  return { name, type, description: DESCRIPTION, attributes: [name], reader, column: null, ...more };
+  const storedAs = `${name}:${type}`;
+  return {
+    name,
+    type,
+    description: DESCRIPTION,
+    attributes: [name],
+    reader,
+    column: null,
+    storedAs,
+    ...more,
+  };
 }
 
 const FILTERABLE = { isFilterable: true } as const;

@@ -1,7 +1,7 @@
 /** @isolated The suite replaces String.prototype.normalize. */
-import { ServiceError } from './errors.js';
-import { foldSearch } from './fold.js';
-import { foldId } from './identity.js';
+import { parseSearch } from './search-text.js';
+import { ServiceError } from '../../common/errors.js';
+import { foldId } from '../../common/identity.js';
 
 /**
  * Builds combining marks in the worst order: normalization has to move each mark past all marks before it.
@@ -44,15 +44,15 @@ describe('the text of a search', () => {
   it('has 2 to 64 characters, however many code units each takes', () => {
     // The longest letter after decomposition: alpha with three marks.
     for (const each of ['a', 'ä', 'A\u0308', '\u{1F600}', '\u03B1\u0313\u0300\u0345']) {
-      expect(() => foldSearch(each.repeat(64), 'query')).not.toThrow();
-      expect(() => foldSearch(each.repeat(65), 'query')).toThrow(ServiceError);
-      expect(() => foldSearch(each, 'query')).toThrow('query must have 2 to 64 characters, or one of');
+      expect(() => parseSearch(each.repeat(64), 'query')).not.toThrow();
+      expect(() => parseSearch(each.repeat(65), 'query')).toThrow(ServiceError);
+      expect(() => parseSearch(each, 'query')).toThrow('query must have 2 to 64 characters, or one of');
     }
   });
 
   it('is rejected without normalization if it is too long in any case', () => {
     const refuse = () => {
-      expect(() => foldSearch(worstCase(LONG), 'search')).toThrow('search must have 2 to 64 characters');
+      expect(() => parseSearch(worstCase(LONG), 'search')).toThrow('search must have 2 to 64 characters');
     };
     expect(countNormalizations(refuse)).toBe(0);
   });

@@ -1,4 +1,4 @@
-import { KeySeal } from './key-seal.js';
+import { KeySeal } from './cursor.js';
 
 const BINDING = 'abcdefghijk';
 const seal = new KeySeal(Buffer.alloc(16, 7));
