@@ -49,8 +49,7 @@ export async function findIdBy(
   const asked = statement(`select u.id, ${REVISION} from users u where ${condition} limit 2`, {
     returnsRevision: true,
   });
-  const rows = await reader.read<[id: string, revision: string]>(asked, values.all);
-  const [[id] = [null], another] = rows;
+  const [[id] = [null], another] = await reader.read<[id: string, revision: string]>(asked, values.all);
   return another === undefined ? id : null;
 }
 
