@@ -25,9 +25,9 @@ export class DemoServiceAccount {
    * @returns its token, which is the same at every start; null if there is no account, or if it was revoked
    */
   async ensure(): Promise<string | null> {
-    const { directory, scopes: known, allowEmbedded } = this.config;
+    const { auth, directory, scopes: known, allowEmbedded } = this.config;
     const isSample = isSampleDirectory(directory);
-    if (!isSample && !allowEmbedded) return null;
+    if (auth.issuer !== null || (!isSample && !allowEmbedded)) return null;
     // It reads the fields of the sample's model too, but not what the model hides: it has no user.
     const own = isSample ? ownScopes(known).map(({ name }) => name) : [];
     const scopes = ['read', 'directory', ...own.filter((name) => name !== directory.visibility.bypass)];
