@@ -158,12 +158,9 @@ export function describeStart(config: Config, demoToken: string | null): string 
     `  Database   ${database.embedded === null ? 'PostgreSQL' : `PostgreSQL in ${database.embedded}`}`,
     `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
   ];
-  if (demoToken !== null && isTextLog(config))
-    lines.push(
-      `  Service account «demo», token ${demoToken}`,
-      `Try ${baseUrl} in a browser, or:`,
-      firstQuery(baseUrl, 'Basic', demoToken),
-    );
-  else if (auth.issuer === null) lines.push(`  Accounts   ${PROGRAM} service-account create --help`);
+  if (demoToken !== null && isTextLog(config)) {
+    lines.push(`  Service account «demo», token ${demoToken}`);
+    lines.push(`Try ${baseUrl} in a browser, or:`, firstQuery(baseUrl, 'Basic', demoToken));
+  } else if (auth.issuer === null) lines.push(`  Accounts   ${PROGRAM} service-account create --help`);
   return lines.join('\n');
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createLocalJWKSet, decodeJwt } from 'jose';
-import { findIdBy } from '../auth/token-users.js';
+import { findUser } from '../auth/token-users.js';
 import { expectedOf, findWrongClaim, readMeaning } from '../auth/tokens/claims.js';
 import { ExternalIssuer } from '../auth/tokens/issuer.js';
 import { headerOf, rejectionReason, verifySignature } from '../auth/tokens/token-verifier.js';
@@ -62,11 +62,9 @@ async function checkSignature(external: ExternalIssuer, token: string): Promise<
 
 async function checkUser(config: Config, value: string): Promise<Finding> {
   const { userClaim, userField } = config.auth.rules;
-  const { fields } = config.directory.mapping.users;
   const what = 'token: user';
   const said = `${userClaim} is ${value}, which`;
-  const find = (dataSource: DirectoryDataSource) =>
-    findIdBy(new Database(dataSource), userField, value, fields);
+  const find = (dataSource: DirectoryDataSource) => findUser(new Database(dataSource), config, value);
   try {
     const id = await withDatabase(config, find, { migrates: false });
     if (id !== null) return ok(what, `${said} is the ${userField} of ${id}`);

@@ -12,14 +12,13 @@ export function expectedOf({ auth, baseUrl, scopes }: Pick<Config, 'auth' | 'bas
     issuers: issuer === null ? [baseUrl] : issuersOf(issuer, provider),
     audiences: [...auth.audiences.flatMap((each) => audienceForms(each, provider)), baseUrl, `${baseUrl}/`],
     rules,
-    /** Whether an introspection without `aud` is accepted. */
     mayLackAudience: introspection?.mayLackAudience === true,
     scopes,
   };
 }
 
 /** What an access token has to have. */
-export type Expected = Readonly<ReturnType<typeof expectedOf>>;
+type Expected = Readonly<ReturnType<typeof expectedOf>>;
 
 /** Seconds by which the clock of the issuer may differ. */
 export const CLOCK_TOLERANCE = 60;

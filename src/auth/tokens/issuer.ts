@@ -45,15 +45,13 @@ export class ExternalIssuer {
 
   /** The current public keys of the issuer. */
   async fetchKeys(): Promise<JSONWebKeySet> {
-    const { jwks_uri } = await this.discover();
-    return this.request(jwks_uri, KeySet);
+    return this.request((await this.discover()).jwks_uri, KeySet);
   }
 
   /** Introspects an opaque token (RFC 7662). Throws ServiceUnavailableError without a valid response. */
   async introspect(token: string): Promise<z.infer<typeof Introspection>> {
-    const { url = null } = this.config.introspection ?? {};
     try {
-      const endpoint = url ?? (await this.discover()).introspection_endpoint;
+      const endpoint = this.config.introspection?.url ?? (await this.discover()).introspection_endpoint;
       if (endpoint === undefined) throw new Error('No introspection endpoint');
       return await this.request(endpoint, Introspection, token);
     } catch (error) {

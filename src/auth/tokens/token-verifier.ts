@@ -5,14 +5,7 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { UnauthenticatedError } from '../authentication.error.js';
 import type { Principal } from '../principal.js';
-import {
-  type Claims,
-  CLOCK_TOLERANCE,
-  type Expected,
-  expectedOf,
-  findWrongClaim,
-  readMeaning,
-} from './claims.js';
+import { type Claims, CLOCK_TOLERANCE, expectedOf, findWrongClaim, readMeaning } from './claims.js';
 import { EmbeddedIssuer, ExternalIssuer } from './issuer.js';
 
 /** Asymmetric only: with a symmetric algorithm, anyone who knows the public key could sign. */
@@ -58,8 +51,8 @@ export interface VerifiedToken {
 /** Verifies access tokens: JWTs by the keys of the issuer (RFC 9068), opaque ones by introspection (RFC 7662). */
 @Injectable()
 export class TokenVerifier {
-  private readonly external: ExternalIssuer | null;
-  private readonly expected: Expected;
+  private readonly external;
+  private readonly expected;
 
   constructor(
     @Inject(CONFIG) config: Config,
