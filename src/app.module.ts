@@ -35,13 +35,12 @@ import { WebhooksModule } from './webhooks/webhooks.module.js';
 /** The modules of the application. */
 @Module({})
 export class AppModule {
-  /** @param opensLater whether the database is opened later: see DatabaseModule */
-  static forRoot(config: Config, opensLater = false): DynamicModule {
+  static forRoot(config: Config): DynamicModule {
     return {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
-        DatabaseModule.forRoot(config, ENTITIES, opensLater),
+        DatabaseModule.forRoot(config, ENTITIES),
         LimitsModule,
         AccessLogModule,
         AuthModule,
@@ -71,15 +70,11 @@ export class AppModule {
 /** How rejections are written below the paths that have a form of their own. */
 export const REJECTION_FORMS = [GRAPHQL_REJECTIONS, PICTURE_REJECTIONS];
 
-/**
- * Builds the HTTP application, which does not listen yet.
- * @param opensLater whether the database is opened later
- */
-export async function createApp(config: Config, opensLater = false): Promise<NestFastifyApplication> {
+/** Builds the HTTP application, which does not listen yet, and whose database is not open. */
+export async function createApp(config: Config): Promise<NestFastifyApplication> {
   const adapter = new HttpAdapter(config, REJECTION_FORMS);
-  const module = AppModule.forRoot(config, opensLater);
   const options = { logger: NestLog.of(config), abortOnError: false };
-  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, options);
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config), adapter, options);
   // The first step of all requests.
   app.get(RequestWatch).register(adapter.getInstance());
   app.useGlobalFilters(new RethrowFilter());

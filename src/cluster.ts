@@ -7,7 +7,7 @@ import type { Config } from './config/config.js';
 import { unloadEnvironmentFile } from './config/environment-file.js';
 import { shareMetrics } from './monitoring/metrics/cluster.js';
 import { EXIT_FAILED, type Notice } from './process.js';
-import { beginLog, describeStart, logShutdown } from './serve.js';
+import { beginLog, describeStart } from './serve.js';
 
 /** Milliseconds between a process that did not start and the next one in its place. */
 const PAUSE_MS = 1000;
@@ -17,7 +17,7 @@ const LONGEST_END_MS = 25_000;
 /** The first of several processes (docs/adr/0044). It starts those that serve requests, and replaces each that ends. */
 export class Cluster {
   private readonly logger = new Logger('Service');
-  private readonly ending = new AbortController();
+  private isEnding = false;
   /** Those that serve, in the order of their start. Each of them is replaced when it ends. */
   private readonly serving = new Set<Worker>();
   /** Starts and replacements, one after the other. */
@@ -44,9 +44,9 @@ export class Cluster {
     this.next(async () => {
       const first = await this.start();
       // It has reported why.
-      if (typeof first === 'number' && !this.isEnding()) process.exit(first);
+      if (typeof first === 'number' && !this.isEnding) process.exit(first);
       await this.fill();
-      if (!this.isEnding()) this.logger.log(describeStart(this.config, null));
+      if (!this.isEnding) this.logger.log(describeStart(this.config, null));
     });
     await this.work;
   }
@@ -70,10 +70,9 @@ export class Cluster {
       });
       worker.once('exit', (code: number | null, signal: string | null) => {
         resolve(code ?? EXIT_FAILED);
-        if (!this.serving.delete(worker) || this.isEnding()) return;
-        this.logger.error(
-          `A process has ended (${signal ?? `exit code ${code}`}): another one takes its place`,
-        );
+        if (!this.serving.delete(worker) || this.isEnding) return;
+        const how = signal ?? `exit code ${code}`;
+        this.logger.error(`A process has ended (${how}): another one takes its place`);
         this.next(() => this.fill());
       });
     });
@@ -81,11 +80,10 @@ export class Cluster {
 
   /** Starts processes until all serve. */
   private async fill(): Promise<void> {
-    while (!this.isEnding() && this.serving.size < this.config.workers) {
+    while (!this.isEnding && this.serving.size < this.config.workers) {
       const missing = this.config.workers - this.serving.size;
       const started = await Promise.all(Array.from({ length: missing }, () => this.start()));
-      if (started.some((each) => typeof each === 'number'))
-        await sleep(PAUSE_MS, undefined, { signal: this.ending.signal }).catch(() => undefined);
+      if (started.some((each) => typeof each === 'number')) await sleep(PAUSE_MS);
     }
   }
 
@@ -93,7 +91,7 @@ export class Cluster {
   private async replaceAll(): Promise<void> {
     for (const worker of [...this.serving]) {
       const started = await this.start();
-      if (this.isEnding()) return;
+      if (this.isEnding) return;
       if (typeof started === 'number') {
         this.logger.error('A new process does not start: the present ones continue');
         return;
@@ -105,9 +103,9 @@ export class Cluster {
   }
 
   private async end(signal: NodeJS.Signals): Promise<void> {
-    if (this.isEnding()) return;
-    logShutdown(signal);
-    this.ending.abort();
+    if (this.isEnding) return;
+    this.logger.log(`The shutdown begins: ${signal}`);
+    this.isEnding = true;
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
     // The others leave new connections to the last one, which accepts them for a second more.
     const last = [...this.serving].at(-1);
@@ -118,13 +116,9 @@ export class Cluster {
   private async stop(worker: Worker, signal: NodeJS.Signals): Promise<void> {
     this.serving.delete(worker);
     if (worker.isDead()) return;
-    const killing = setTimeout(() => worker.process.kill('SIGKILL'), LONGEST_END_MS);
     worker.process.kill(signal);
-    await once(worker, 'exit');
-    clearTimeout(killing);
-  }
-
-  private isEnding(): boolean {
-    return this.ending.signal.aborted;
+    await once(worker, 'exit', { signal: AbortSignal.timeout(LONGEST_END_MS) }).catch(() => {
+      worker.process.kill('SIGKILL');
+    });
   }
 }

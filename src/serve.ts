@@ -20,6 +20,7 @@ import { MirrorFollowing } from './mirror/following.js';
 import { MirrorState } from './mirror/status/mirror-state.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
 import { notify } from './process.js';
+import { firstQuery } from './explorer/start-page.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { recognize } from './sources/ldap/ldap-servers.js';
 import { kindOfMirror } from './sources/directory.js';
@@ -36,10 +37,9 @@ const logger = new Logger('Service');
 
 /** Serves until the process receives a signal to end. It then ends with exit code 0, even during the start. */
 export async function serve(config: Config): Promise<void> {
-  if (cluster.isWorker) Logger.overrideLogger(NestLog.of(config));
-  else beginLog(config);
+  beginLog(config);
   const ending = watchSignals();
-  let given = cluster.isWorker ? configOfWorker(config) : config;
+  let given = configOfWorker(config);
   let kind = await recognize(given.directory, ending);
   while (!ending.aborted) {
     if (kind !== null) given = configFor(given, kind);
@@ -53,7 +53,7 @@ export async function serve(config: Config): Promise<void> {
  * @param isKnown whether the server has shown its kind. Otherwise the mirror says of which it is
  */
 async function serveKind(config: Config, isKnown: boolean, ending: AbortSignal): Promise<PresetName | null> {
-  const app = await createApp(config, true);
+  const app = await createApp(config);
   const dataSource = app.get<DirectoryDataSource>(DataSource);
   const ended = once(ending, 'abort').then(() => null);
   try {
@@ -78,9 +78,17 @@ async function begin(
 ): Promise<PresetName | null> {
   const adapter = app.getHttpAdapter() as unknown as HttpAdapter;
   const isEnding = () => ending.aborted;
+  /** Waits for the database. Returns the kind of the server from which the mirror was written if it is another one. */
+  const connect = async () => {
+    await whileAway(() => app.get<DirectoryDataSource>(DataSource).initialize(), ending);
+    if (isKnown) return null;
+    const { fingerprint } = await whileAway(() => app.get(MirrorState).get(), ending);
+    const kind = kindOfMirror(config, fingerprint);
+    return kind === config.directory.server ? null : kind;
+  };
   // What needs the database then waits for it.
   await app.init();
-  const connecting = connect(app, config, isKnown, ending);
+  const connecting = connect();
   await Promise.race([connecting, sleep(SOON_MS, undefined, { ref: false })]);
   if (isEnding()) return null;
   adapter.onlyRoutes = PROBE_ROUTES;
@@ -90,30 +98,18 @@ async function begin(
   const kind = await connecting;
   if (kind !== null) return kind;
   adapter.onlyRoutes = null;
-  if (cluster.isWorker) notify('serves');
+  notify('serves');
   const following = app.get(MirrorFollowing);
   await following.start();
-  if (isEnding()) return null;
-  if (cluster.isPrimary) {
-    const account = app.get(DemoServiceAccount);
-    const token = config.auth.issuer === null ? await whileAway(() => account.ensure(), ending) : null;
-    logger.log(describeStart(config, token, isTextLog(config)));
+  if (cluster.isPrimary && !isEnding()) {
+    const token = await whileAway(() => app.get(DemoServiceAccount).ensure(), ending);
+    logger.log(describeStart(config, token));
   }
-  return untilOther(following);
-}
-
-/** Opens the database, and waits for it. Returns the kind of the server from which the mirror was written if it is another one. */
-async function connect(
-  app: NestFastifyApplication,
-  config: Config,
-  isKnown: boolean,
-  ending: AbortSignal,
-): Promise<PresetName | null> {
-  await whileAway(() => app.get<DirectoryDataSource>(DataSource).initialize(), ending);
-  if (isKnown) return null;
-  const { fingerprint } = await whileAway(() => app.get(MirrorState).get(), ending);
-  const kind = kindOfMirror(config, fingerprint);
-  return kind === config.directory.server ? null : kind;
+  const other = await following.otherServer;
+  logger.log(`The directory server is of the kind ${other}: the service starts again`);
+  if (cluster.isPrimary) return other;
+  notify('reload');
+  return new Promise(() => undefined);
 }
 
 /** Repeats work while the database is unavailable. */
@@ -125,31 +121,20 @@ async function whileAway<Result>(work: () => Promise<Result>, ending: AbortSigna
       waiting.end('The database is reachable');
       return result;
     } catch (error) {
-      if (!isAway(error) || ending.aborted) throw error;
+      const isAway =
+        error instanceof DatabaseAwayError || databaseError(error) instanceof ServiceUnavailableError;
+      if (!isAway || ending.aborted) throw error;
       waiting.note(`${(error as Error).message}. The service waits for it`);
     }
     await sleep(PAUSE_MS, undefined, { signal: ending }).catch(() => undefined);
   }
 }
 
-function isAway(error: unknown): boolean {
-  return error instanceof DatabaseAwayError || databaseError(error) instanceof ServiceUnavailableError;
-}
-
-/** Resolves when the service has to start again in this process, with the preset of another kind of server. */
-async function untilOther(following: MirrorFollowing): Promise<PresetName> {
-  const kind = await following.otherServer;
-  logger.log(`The directory server is of the kind ${kind}: the service starts again`);
-  if (cluster.isPrimary) return kind;
-  notify('reload');
-  return new Promise(() => undefined);
-}
-
 /** Signals are handled from the beginning, so that they do not interrupt the creation of a database. */
 function watchSignals(): AbortSignal {
   const ending = new AbortController();
   const end = (signal: NodeJS.Signals) => {
-    if (!ending.signal.aborted && cluster.isPrimary) logShutdown(signal);
+    if (!ending.signal.aborted && cluster.isPrimary) logger.log(`The shutdown begins: ${signal}`);
     ending.abort(signal);
   };
   process.on('SIGTERM', end).on('SIGINT', end).on('SIGHUP', end);
@@ -160,45 +145,22 @@ function watchSignals(): AbortSignal {
 export function beginLog(config: Config): void {
   Logger.overrideLogger(NestLog.of(config));
   const { version, commit } = readBuild();
-  logger.log(`Version ${version}, commit ${commit ?? 'unknown'}, Node.js ${process.versions.node}`);
+  const build = `Version ${version}, commit ${commit ?? 'unknown'}, Node.js ${process.versions.node}`;
+  if (cluster.isPrimary) logger.log(build);
 }
 
-/** Logs that the shutdown begins, and, when the process ends without a fault, that it is complete. */
-export function logShutdown(signal: string): void {
-  logger.log(`The shutdown begins: ${signal}`);
-  // Before the listener of the log, which writes what is buffered.
-  process.prependOnceListener('exit', (code) => {
-    if (code === 0) logger.log('The shutdown is complete');
-  });
-}
-
-const GROUP_QUERY =
-  '{ group(group: {id: "chess-club"}) { name members(first: 3) { totalCount nodes { user { name } role { value } } } } }';
-
-/** @param isShown whether the token may be printed: logs of programs are kept, and read by others */
-export function describeStart(config: Config, demoToken: string | null, isShown = true): string {
-  const { baseUrl, auth, database, directory, explorer } = config;
+/** Where the service is, and what to try next. Only a log for people has the token: others are kept, and read by others. */
+export function describeStart(config: Config, demoToken: string | null): string {
+  const { baseUrl, auth, database, directory } = config;
   const lines = [
     `Ready at ${baseUrl}`,
-    `  GraphQL    ${baseUrl}/graphql/v1`,
-    `  Changes    ${baseUrl}/changes/v1`,
-    ...(explorer === null ? [] : [`  Explorer   ${baseUrl}/explorer`]),
-    `  Health     ${baseUrl}/_health  ${baseUrl}/_readiness`,
     `  Directory  ${directory.source.kind === 'file' ? directory.source.file : directory.source.url}`,
     `  Database   ${database.embedded === null ? 'PostgreSQL' : `PostgreSQL in ${database.embedded}`}`,
     `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
   ];
-  if (auth.issuer !== null) return lines.join('\n');
-  if (demoToken === null) lines.push(`  Accounts   ${PROGRAM} service-account create --help`);
-  else if (!isShown) lines.push('  Service account «demo»: only a log with LOG_FORMAT=text shows its token');
-  else {
+  if (demoToken !== null && isTextLog(config)) {
     lines.push(`  Service account «demo», token ${demoToken}`);
-    if (config.trustedDocuments === null)
-      lines.push(
-        'Try:',
-        `  curl -s ${baseUrl}/graphql/v1 -H 'Authorization: Basic ${demoToken}' -H 'Content-Type: application/json' \\`,
-        `    -d '${JSON.stringify({ query: GROUP_QUERY })}'`,
-      );
-  }
+    lines.push(`Try ${baseUrl} in a browser, or:`, firstQuery(baseUrl, 'Basic', demoToken));
+  } else if (auth.issuer === null) lines.push(`  Accounts   ${PROGRAM} service-account create --help`);
   return lines.join('\n');
 }

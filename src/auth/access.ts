@@ -44,7 +44,7 @@ export function InheritAccess(): AccessDecorator {
   return declare({ kind: 'inherited' });
 }
 
-/** The declaration of a method, or else that of its class; undefined if there is neither. */
+/** The declaration of a method, or else that of its class. */
 export function declaredAccess(method: object, type: object): Access | undefined {
   return (Reflect.getMetadata(ACCESS, method) ?? Reflect.getMetadata(ACCESS, type)) as Access | undefined;
 }
@@ -79,18 +79,11 @@ export function viewerOf(principal: Principal | null, bypass: string | null): Vi
 /** Guards read the declaration from the metadata, and the schema carries it in the extensions of the field. */
 function declare(access: Access): AccessDecorator {
   return (target: object, property?: string | symbol, descriptor?: PropertyDescriptor) => {
-    if (property === undefined) {
-      Reflect.defineMetadata(ACCESS, access, target);
-      return;
-    }
-    const method: unknown = descriptor?.value;
-    if (typeof method !== 'function') {
-      Extensions({ access })(target, property);
-      return;
-    }
-    Reflect.defineMetadata(ACCESS, access, method);
-    const resolver = { class: target.constructor, name: String(property) };
-    Extensions({ access, resolver })(target, property);
+    const method = descriptor?.value as object | undefined;
+    Reflect.defineMetadata(ACCESS, access, method ?? target);
+    if (property === undefined) return;
+    const resolver = method && { class: target.constructor, name: String(property) };
+    Extensions({ access, ...(resolver && { resolver }) })(target, property);
   };
 }
 

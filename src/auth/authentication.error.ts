@@ -32,10 +32,6 @@ export class UnauthenticatedError extends ServiceError {
 }
 
 /** Explains that the scopes of a token are not enough. `what` is the subject of the sentence. */
-export function scopeNeeded(what: string, requiredScopes: readonly Scope[]): string {
-  const scopes =
-    requiredScopes.length === 1
-      ? `the scope ${requiredScopes.join()}`
-      : `the scopes ${requiredScopes.join(' and ')}`;
-  return `${what} is not accessible with this token: it needs ${scopes}.`;
+export function scopeNeeded(what: string, scopes: readonly Scope[]): string {
+  return `${what} is not accessible with this token: it needs the scope ${scopes.join(' and the scope ')}.`;
 }

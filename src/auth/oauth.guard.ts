@@ -35,10 +35,12 @@ export class OAuthGuard extends AuthGuard() {
     super({ defaultStrategy: [register(bearer), register(basic)] });
   }
 
-  override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
     if (context.getType<GqlContextType>() === 'graphql') return true;
-    const access = declaredAccess(context.getHandler(), context.getClass());
-    return access?.kind === 'public' || this.identify(context);
+    if (declaredAccess(context.getHandler(), context.getClass())?.kind === 'public') return true;
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    request.principal = await this.authenticate(request.raw, request.ip);
+    return true;
   }
 
   /**
@@ -58,11 +60,15 @@ export class OAuthGuard extends AuthGuard() {
       const message = 'A page of another site cannot use a service account: send an access token';
       throw new ServiceError('FORBIDDEN', message);
     }
-    const headers = { authorization: `${scheme} ${token}`, host };
-    const { principal } = isBasic
-      ? await this.verifySecret(headers, address)
-      : await this.tokens.findOrVerify(token, address, () => this.runStrategies(headers));
-    return this.users.find(principal);
+    const verify = () => this.runStrategies({ authorization: `${scheme} ${token}`, host });
+    try {
+      const verified = isBasic ? await verify() : await this.tokens.findOrVerify(token, address, verify);
+      return await this.users.find(verified.principal);
+    } catch (error) {
+      // A secret can be guessed. Wrong access tokens are not counted: most of them have expired.
+      if (isBasic && error instanceof UnauthenticatedError) await this.failedLogins.count(address);
+      throw error;
+    }
   }
 
   override handleRequest<Token>(error: unknown, token: Token | false): Token {
@@ -71,28 +77,11 @@ export class OAuthGuard extends AuthGuard() {
     return token;
   }
 
-  private async identify(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
-    request.principal = await this.authenticate(request.raw, request.ip);
-    return true;
-  }
-
   /** Passport writes to the request that it gets, so it gets one of its own. */
   private async runStrategies(headers: PassedHeaders['headers']): Promise<VerifiedToken> {
-    const request: PassedHeaders & { user?: VerifiedToken } = { headers };
+    const request = { headers };
     await super.canActivate(new ExecutionContextHost([request]));
-    if (request.user === undefined) throw UnauthenticatedError.malformedHeader();
-    return request.user;
-  }
-
-  /** Counts wrong secrets, which can be guessed. Wrong access tokens are not counted: most of them have expired. */
-  private async verifySecret(headers: PassedHeaders['headers'], address: string): Promise<VerifiedToken> {
-    try {
-      return await this.runStrategies(headers);
-    } catch (error) {
-      if (error instanceof UnauthenticatedError) await this.failedLogins.count(address);
-      throw error;
-    }
+    return (request as unknown as { user: VerifiedToken }).user;
   }
 }
 

@@ -8,15 +8,12 @@ export type Scope = string;
 
 /** The scopes that the configuration knows, in its order. */
 export function knownScopes(scopes: readonly string[], known: readonly ScopeDefinition[]): Scope[] {
-  const words = new Set(scopes);
-  return known.map(({ name }) => name).filter((name) => words.has(name));
+  return known.map(({ name }) => name).filter((name) => scopes.includes(name));
 }
-
-type PrincipalKind = 'ACCESS_TOKEN' | 'PERSONAL_ACCESS_TOKEN' | 'SERVICE_ACCOUNT_TOKEN';
 
 /** Who makes a request, according to the token. Frozen, and shared by all requests with the same access token. */
 export interface Principal {
-  readonly kind: PrincipalKind;
+  readonly kind: 'ACCESS_TOKEN' | 'PERSONAL_ACCESS_TOKEN' | 'SERVICE_ACCOUNT_TOKEN';
   /** Identifies the principal in rate limits: subject, client or service account. */
   readonly countedAs: string;
   /** In the order of the configuration. */

@@ -17,40 +17,32 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
  */
 @Injectable()
 export class TokenUsers {
-  private readonly field: string;
-  private readonly fields: readonly Field[];
-
   constructor(
-    @Inject(CONFIG) config: Pick<Config, 'auth' | 'directory'>,
+    @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,
-  ) {
-    this.field = config.auth.rules.userField;
-    this.fields = config.directory.mapping.users.fields;
-  }
+  ) {}
 
   /** The principal of a token with the id of its user. Throws ServiceUnavailableError. */
   async find(principal: Principal): Promise<Principal> {
-    if (this.field === 'id' || principal.subject === null) return principal;
-    const subject = await findIdBy(this.database, this.field, principal.subject, this.fields);
+    if (principal.subject === null || this.config.auth.rules.userField === 'id') return principal;
+    const subject = await findUser(this.database, this.config, principal.subject);
     return Object.freeze({ ...principal, subject });
   }
 }
 
-/** The id of the one user whose field has this value; null if there is none, or if there are several. */
-export async function findIdBy(
+/** The id of the one user whom a token names by this value; null if there is none, or if there are several. */
+export async function findUser(
   reader: Pick<Reader, 'read'>,
-  name: string,
+  { auth, directory }: Pick<Config, 'auth' | 'directory'>,
   value: string,
-  fields: readonly Field[],
 ): Promise<string | null> {
   const values = new Values();
-  const condition = conditionOf(name, value, fields, values);
+  const condition = conditionOf(auth.rules.userField, value, directory.mapping.users.fields, values);
   if (condition === null) return null;
   const asked = statement(`select u.id, ${REVISION} from users u where ${condition} limit 2`, {
     returnsRevision: true,
   });
-  const rows = await reader.read<[id: string, revision: string]>(asked, values.all);
-  const [[id] = [null], another] = rows;
+  const [[id] = [null], another] = await reader.read<[id: string, revision: string]>(asked, values.all);
   return another === undefined ? id : null;
 }
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { createLocalJWKSet } from 'jose';
-import { findIdBy } from '../auth/token-users.js';
+import { createLocalJWKSet, decodeJwt } from 'jose';
+import { findUser } from '../auth/token-users.js';
 import { expectedOf, findWrongClaim, readMeaning } from '../auth/tokens/claims.js';
 import { ExternalIssuer } from '../auth/tokens/issuer.js';
-import { decode, isJwt, rejectionReason, verifySignature } from '../auth/tokens/token-verifier.js';
+import { headerOf, rejectionReason, verifySignature } from '../auth/tokens/token-verifier.js';
 import { type Finding, ok, problem, warning } from '../common/finding.js';
 import type { Config } from '../config/config.js';
 import type { DirectoryDataSource } from '../database/connections/data-source.js';
@@ -24,7 +24,8 @@ export async function checkToken(config: Config, file: string): Promise<Finding[
   const expected = expectedOf(config);
   const external = new ExternalIssuer(issuer, config.auth);
   try {
-    const { header, claims } = isJwt(token) ? decode(token) : await introspected(external, token);
+    const header = headerOf(token);
+    const claims = header === null ? await introspected(external, token) : decodeJwt(token);
     const { kind, clientId, user, whyNoUser, scopes } = readMeaning(claims, expected);
     const wrong = findWrongClaim(header, claims, expected, Date.now() / 1000);
     return [
@@ -44,11 +45,11 @@ export async function checkToken(config: Config, file: string): Promise<Finding[
 
 /** An opaque token has no header. */
 async function introspected(external: ExternalIssuer, token: string) {
-  if (!external.canIntrospect)
+  if (external.config.introspection === null)
     throw new Error('it is not a JWT, and AUTH_INTROSPECTION_CLIENT_ID is not set');
   const { active, ...claims } = await external.introspect(token);
   if (!active) throw new Error('the introspection says that it is not active');
-  return { header: null, claims };
+  return claims;
 }
 
 async function checkSignature(external: ExternalIssuer, token: string): Promise<Finding> {
@@ -61,11 +62,9 @@ async function checkSignature(external: ExternalIssuer, token: string): Promise<
 
 async function checkUser(config: Config, value: string): Promise<Finding> {
   const { userClaim, userField } = config.auth.rules;
-  const { fields } = config.directory.mapping.users;
   const what = 'token: user';
   const said = `${userClaim} is ${value}, which`;
-  const find = (dataSource: DirectoryDataSource) =>
-    findIdBy(new Database(dataSource), userField, value, fields);
+  const find = (dataSource: DirectoryDataSource) => findUser(new Database(dataSource), config, value);
   try {
     const id = await withDatabase(config, find, { migrates: false });
     if (id !== null) return ok(what, `${said} is the ${userField} of ${id}`);

@@ -6,28 +6,19 @@ import { DirectoryDataSource } from './connections/data-source.js';
 import { Database } from './database.js';
 import { Revisions } from './revisions.js';
 
-/** Provides the database, open and migrated before any other module starts, or later. */
+/** Provides the database, which `DirectoryDataSource.initialize` opens and migrates while the application runs already. */
 @Global()
 @Module({
   providers: [Database, Revisions],
   exports: [Database, Revisions],
 })
 export class DatabaseModule {
-  /** @param opensLater whether the database is opened by `DirectoryDataSource.initialize` while the application runs already */
-  static forRoot(
-    { database }: Config,
-    entities: PostgresDataSourceOptions['entities'],
-    opensLater: boolean,
-  ): DynamicModule {
+  static forRoot({ database }: Config, entities: PostgresDataSourceOptions['entities']): DynamicModule {
     return {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
-          useFactory: (): TypeOrmModuleOptions => ({
-            type: 'postgres',
-            retryAttempts: 0,
-            manualInitialization: opensLater,
-          }),
+          useFactory: (): TypeOrmModuleOptions => ({ type: 'postgres', manualInitialization: true }),
           dataSourceFactory: () => Promise.resolve(new DirectoryDataSource(database, entities)),
         }),
       ],

@@ -73,7 +73,7 @@ ${
 function ofServiceAccount({ baseUrl }: Config, demoToken: string | null): string {
   const owner =
     demoToken === null ? 'a service account, which an operator makes' : 'the demonstration account';
-  const command = `TOKEN=${demoToken ?? '…'}\n${query(baseUrl, 'Basic')}`;
+  const command = `TOKEN=${demoToken ?? '…'}\n${firstQuery(baseUrl, 'Basic')}`;
   return example('service-account', `With the token of ${owner}:`, command);
 }
 
@@ -82,14 +82,14 @@ function ofApplication(config: Config): string {
   if (auth.issuer !== null) {
     const text = `With a token of the identity provider <code>${escapeHtml(auth.issuer)}</code>, for a person or an
 application, and for the audience <code>${escapeHtml(auth.audiences[0])}</code>:`;
-    return example('application', text, `TOKEN=…\n${query(baseUrl, 'Bearer')}`);
+    return example('application', text, `TOKEN=…\n${firstQuery(baseUrl, 'Bearer')}`);
   }
   // The secrets of the sample are public.
   const isKnown = !config.production && hasSampleClients(auth);
   const command = `TOKEN=$(curl -s ${baseUrl}/oauth2/token \\
   -u ${isKnown ? 'demo-basic:demo-basic-secret' : 'CLIENT_ID:CLIENT_SECRET'} -d grant_type=client_credentials -d scope=read \\
   | sed -E 's/.*"access_token":"([^"]+)".*/\\1/')
-${query(baseUrl, 'Bearer')}`;
+${firstQuery(baseUrl, 'Bearer')}`;
   return example('application', 'With the id and the secret of an application:', command);
 }
 
@@ -98,8 +98,9 @@ function example(id: string, text: string, command: string): string {
 <pre tabindex="0" role="region" aria-labelledby="${id}">${escapeHtml(command)}</pre>`;
 }
 
-function query(baseUrl: string, scheme: 'Basic' | 'Bearer'): string {
+/** A command that sends the first query with a token. */
+export function firstQuery(baseUrl: string, scheme: 'Basic' | 'Bearer', token = '$TOKEN'): string {
   return `curl -s ${baseUrl}/graphql/v1 \\
-  -H "Authorization: ${scheme} $TOKEN" -H 'Content-Type: application/json' \\
+  -H "Authorization: ${scheme} ${token}" -H 'Content-Type: application/json' \\
   -d '${JSON.stringify({ query: QUERY })}'`;
 }

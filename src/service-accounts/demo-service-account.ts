@@ -33,9 +33,9 @@ export class DemoServiceAccount {
    * the same at every start, is printed.
    */
   async ensure(): Promise<string | null> {
-    const { directory, scopes: known, allowEmbedded } = this.config;
+    const { auth, directory, scopes: known, allowEmbedded } = this.config;
     const isSample = isSampleDirectory(directory);
-    if (!isSample && !allowEmbedded) return null;
+    if (auth.issuer !== null || (!isSample && !allowEmbedded)) return null;
     // It reads the fields of the sample's model too, but not what the model hides: it has no user.
     const own = isSample ? ownScopes(known).map(({ name }) => name) : [];
     const scopes = ['read', 'directory', ...own.filter((name) => name !== directory.visibility.bypass)];

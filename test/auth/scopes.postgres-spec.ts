@@ -55,7 +55,7 @@ interface ScopeError {
 /** The errors of a withheld field, one for each place where the response has it. */
 function expectedErrors(data: unknown, { coordinate, path }: SchemaStep): ScopeError[] {
   const needed = NEEDED[coordinate]?.join(' and ') ?? '';
-  const message = `The field ${coordinate} is not accessible with this token: it needs the ${needed.includes(' ') ? 'scopes' : 'scope'} ${needed}.`;
+  const message = `The field ${coordinate} is not accessible with this token: it needs the scope ${needed.replace(' and ', ' and the scope ')}.`;
   return placesAt(data, path).map((place) => ({ message, path: place }));
 }
 

@@ -38,18 +38,16 @@ describe('the service, started on the sample', () => {
 
   /** The first command after a line is run in a shell, like by a reader of the log. */
   async function runCurlIn({ stdout }: TestProcess): Promise<unknown> {
-    const command = /^[^]*?'\n/.exec(stdout.split('Try:\n')[1] ?? '')?.[0] ?? 'false';
+    const command = /^[^]*?'\n/.exec(stdout.split('or:\n')[1] ?? '')?.[0] ?? 'false';
     return JSON.parse((await execute('bash', ['-c', command], { timeout: 600_000 })).stdout) as unknown;
   }
 
   it('logs its URLs and a command with a correct result, and the next start finds its data', async () => {
     const first = start();
-    await first.untilPrinted(/Try:\n[^]*'\n/);
+    await first.untilPrinted(/Try [^]*'\n/);
     expect(first.stdout).toMatch(/Revision \d+ in \d+ ms: users \+2000/);
     for (const line of [
       `Ready at ${url}`,
-      `GraphQL    ${url}/graphql/v1`,
-      `Health     ${url}/_health  ${url}/_readiness`,
       /Directory {2}\S+sample\/directory.ldif/,
       `Database   PostgreSQL in ${directory}`,
     ]) {
@@ -60,24 +58,13 @@ describe('the service, started on the sample', () => {
       data: { buildInfo: JSON.parse(readFileSync('dist/build.json', 'utf8')) as unknown },
     });
     const answer = await runCurlIn(first);
-    expect(answer).toEqual({
-      data: {
-        group: {
-          name: 'Chess Club',
-          members: {
-            totalCount: expect.any(Number) as number,
-            nodes: Array.from({ length: 3 }, () => ({
-              user: { name: expect.any(String) as string },
-              role: { value: expect.stringMatching(/^(MEMBER|ADMIN|OWNER)$/) as string },
-            })),
-          },
-        },
-      },
+    expect(answer).toMatchObject({
+      data: { groups: { nodes: Array.from({ length: 3 }, () => ({ name: expect.any(String) as string })) } },
     });
     expect((await first.kill('SIGTERM')).code).toBe(0);
 
     const second = start();
-    await second.untilPrinted(/Try:\n[^]*'\n/);
+    await second.untilPrinted(/Try [^]*'\n/);
     expect(tokenIn(second)).toBe(tokenIn(first));
     expect(second.stdout).not.toContain('Revision');
     expect(await runCurlIn(second)).toEqual(answer);

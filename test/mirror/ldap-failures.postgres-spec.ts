@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { createApp } from '../../src/app.module.js';
 import { MirrorFollowing } from '../../src/mirror/following.js';
 import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { Synchronizer } from '../../src/mirror/synchronizer.js';
@@ -13,7 +12,7 @@ import { directorySettings, FollowedDirectory } from '../support/servers/ldap.js
 import { readIds, readNames } from '../support/builders/ldap-mirror.js';
 import { readRevision } from '../support/clients/mirror.js';
 import { TestProxy } from '../support/servers/proxy.js';
-import { TestService } from '../support/servers/service.js';
+import { openApp, TestService } from '../support/servers/service.js';
 import { MIRROR_DN, MIRROR_PASSWORD, startSlapd, type TestSlapd } from '../support/servers/slapd.mjs';
 
 /** Additional bytes of every entry. */
@@ -75,7 +74,7 @@ describe('a server in trouble', () => {
   }
 
   async function startAgain(): Promise<void> {
-    app = await createApp(service.config);
+    app = await openApp(service.config);
     service.app = app;
     await app.init();
     await app.get(MirrorFollowing).start();

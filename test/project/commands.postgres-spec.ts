@@ -185,7 +185,7 @@ describe('directory webhook list', () => {
 });
 
 describe('directory serve', () => {
-  it('logs its build first, and the begin and the end of its shutdown last', async () => {
+  it('logs its build first, and the begin of its shutdown', async () => {
     const service = TestProcess.start('cli', ['serve'], environment);
     await service.untilPrinted(/Ready at/);
     const { code, stdout } = await service.kill('SIGTERM');
@@ -196,8 +196,6 @@ describe('directory serve', () => {
         /^\S+ INFO {2}\[Service\] Version \d+\.\d+\.\d+, commit (\w+), Node\.js \d[\d.]+$/,
       ),
     ]);
-    const begin = lines.findIndex((line) => line.endsWith('[Service] The shutdown begins: SIGTERM'));
-    expect(begin).toBeGreaterThan(lines.findIndex((line) => line.includes('Ready at')));
-    expect(lines.at(-1)).toMatch(/\[Service\] The shutdown is complete$/);
+    expect(lines.slice(1).join('\n')).toMatch(/Ready at[^]*\[Service\] The shutdown begins: SIGTERM/);
   });
 });

@@ -1,9 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type Config, type Environment, readConfig } from '../../src/config/config.js';
-import { createApp } from '../../src/app.module.js';
 import { NO_SAMPLE } from './builders/built-in-config.js';
 import { findFreePort } from './servers/postgres.mjs';
-import type { TestService } from './servers/service.js';
+import { openApp, type TestService } from './servers/service.js';
 
 /** A second service on the same database, with the same address, keys and tokens. It does not synchronize. */
 export class TwinService {
@@ -26,7 +25,7 @@ export class TwinService {
       LOG_LEVEL: 'fatal',
       ...environment,
     });
-    const app = await createApp(config);
+    const app = await openApp(config);
     await app.listen(config.port, config.host);
     return new TwinService(app, config);
   }

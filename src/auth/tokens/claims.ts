@@ -12,14 +12,13 @@ export function expectedOf({ auth, baseUrl, scopes }: Pick<Config, 'auth' | 'bas
     issuers: issuer === null ? [baseUrl] : issuersOf(issuer, provider),
     audiences: [...auth.audiences.flatMap((each) => audienceForms(each, provider)), baseUrl, `${baseUrl}/`],
     rules,
-    /** Whether an introspection without `aud` is accepted. */
     mayLackAudience: introspection?.mayLackAudience === true,
     scopes,
   };
 }
 
 /** What an access token has to have. */
-export type Expected = Readonly<ReturnType<typeof expectedOf>>;
+type Expected = Readonly<ReturnType<typeof expectedOf>>;
 
 /** Seconds by which the clock of the issuer may differ. */
 export const CLOCK_TOLERANCE = 60;
@@ -39,18 +38,18 @@ export function findWrongClaim(
   now: number,
 ): string | null {
   const isJwt = header !== null;
-  const { iss, aud, sub, cnf } = claims;
+  const { iss, aud, sub, exp, nbf, iat, cnf } = claims;
   const mayLack = (claim: unknown) => !isJwt && !given(claim);
   return (
-    (isJwt ? wrongType(header, rules) : null) ??
+    wrongType(header, rules) ??
     wrongKind(header, claims, rules) ??
     (mayLack(iss) ? null : wrongName('iss', [iss], issuers)) ??
     // Only an audience can be a list (RFC 7519 §4.1).
     (mayLackAudience && mayLack(aud) ? null : wrongName('aud', [aud].flat(), audiences)) ??
     wrongSubject(sub, isJwt && rules.tokenType !== 'any') ??
-    wrongTime('exp', claims, isJwt, now) ??
-    wrongTime('nbf', claims, false, now) ??
-    wrongTime('iat', claims, false, now) ??
+    (mayLack(exp) ? null : wrongTime('exp', exp, now)) ??
+    wrongTime('nbf', nbf, now) ??
+    wrongTime('iat', iat, now) ??
     // RFC 7800: a token that is bound to a key needs a proof of possession, and no proof is supported.
     (given(cnf) ? 'it is bound to a key, and no proof of that key is accepted' : null)
   );
@@ -69,16 +68,18 @@ function wrongSubject(sub: unknown, isRequired: boolean): string | null {
 
 function wrongName(claim: string, names: readonly unknown[], accepted: readonly string[]): string | null {
   if (names.some((each) => typeof each === 'string' && accepted.includes(each))) return null;
-  return `its ${claim} is ${shown(names)}, and ${shown(accepted[0])} is expected`;
+  const said = shown(names.length === 1 ? names[0] : names);
+  return `its ${claim} is ${said}, and ${shown(accepted[0])} is expected`;
 }
 
-function wrongType(header: Claims, { tokenType }: TokenRules): string | null {
+function wrongType(header: Claims | null, { tokenType }: TokenRules): string | null {
+  if (header === null) return null;
   const type = typeOf(header);
   const isAny = tokenType === 'any';
   if (type === 'at+jwt' || (isAny && (type === undefined || type === 'jwt'))) return null;
-  const accepted = isAny ? 'at+jwt, JWT or none is' : 'at+jwt is';
+  const expected = isAny ? 'at+jwt, JWT or none is expected' : 'at+jwt is expected';
   const hint = type === 'jwt' ? ': see AUTH_PROVIDER and AUTH_TOKEN_TYPE' : '';
-  return `its typ is ${shown(header['typ'])}, and ${accepted} expected${hint}`;
+  return `its typ is ${shown(header['typ'])}, and ${expected}${hint}`;
 }
 
 /**
@@ -115,13 +116,8 @@ function wrongKind(header: Claims | null, claims: Claims, rules: TokenRules): st
   return clientOf(claims, rules) !== null ? null : `${what}: it names no client (${clientClaims.join(', ')})`;
 }
 
-function wrongTime(
-  claim: 'exp' | 'nbf' | 'iat',
-  { [claim]: time }: Claims,
-  isRequired: boolean,
-  now: number,
-): string | null {
-  if (!given(time) && !isRequired) return null;
+function wrongTime(claim: 'exp' | 'nbf' | 'iat', time: unknown, now: number): string | null {
+  if (claim !== 'exp' && !given(time)) return null;
   if (typeof time !== 'number' || !(time >= 0 && time <= LATEST))
     return `its ${claim} is ${shown(time)}, and seconds since 1970 are expected`;
   const at = new Date(time * 1000).toISOString();
@@ -129,20 +125,11 @@ function wrongTime(
   return time - CLOCK_TOLERANCE > now ? `it is not valid yet: its ${claim} is ${at}` : null;
 }
 
-/** Values of a list, and characters of a value, that a message has. */
-const MOST_SHOWN = 5;
-const LONGEST_SHOWN = 200;
-
 /** A value of a token in a message, bounded, in printable ASCII without the characters that end a quoted string. */
 function shown(value: unknown): string {
-  const texts = [value].flat().map((each: unknown) => {
-    if (!given(each)) return 'missing';
-    if (typeof each !== 'string' && typeof each !== 'number' && typeof each !== 'boolean') return 'an object';
-    return String(each)
-      .slice(0, LONGEST_SHOWN)
-      .replace(/[^\x20-\x7e]|["\\]/g, '?');
-  });
-  return texts.length === 0 ? 'empty' : texts.slice(0, MOST_SHOWN).join(' and ');
+  if (!given(value)) return 'missing';
+  const text = typeof value === 'string' ? value : JSON.stringify(value).replaceAll('"', "'");
+  return text.slice(0, 200).replace(/[^\x20-\x7e]|["\\]/g, '?');
 }
 
 /** Reads a token whose claims are right. */
@@ -154,21 +141,17 @@ export function readMeaning(claims: Claims, { rules, scopes }: Pick<Expected, 'r
   const own =
     clientId === null ? [] : [clientId, `${clientId}@clients`, `service-account-${clientId.toLowerCase()}`];
   const isOfClient = [subject, user].some((each) => each !== null && own.includes(each));
+  const { gty, grant_type: grantType } = claims;
   // With an underscore as in RFC 6749 §4.4.2, or with a hyphen as at Auth0.
-  const isByGrant = [claims['gty'], claims['grant_type']].some((grant) =>
-    /^client[_-]credentials$/.test(String(grant)),
-  );
+  const isByGrant = [gty, grantType].some((grant) => /^client[_-]credentials$/.test(String(grant)));
   // Anyone can enter the address of another person, and wait for nothing.
   const isAddress = rules.userField === 'email' || /(?:^|[./])e?mail$/i.test(rules.userClaim);
   const verified = claims['email_verified'] ?? true;
   const isUnverified = isAddress && verified !== true && verified !== 'true';
-  const whyNoUser = isOfClient
-    ? 'the token is of the client itself'
-    : user === null
-      ? `it has no ${rules.userClaim}`
-      : isUnverified
-        ? 'email_verified is false'
-        : null;
+  const whyNoUser =
+    (isOfClient ? 'the token is of the client itself' : null) ??
+    (user === null ? `it has no ${rules.userClaim}` : null) ??
+    (isUnverified ? 'email_verified is false' : null);
   return {
     kind: isOfClient || isByGrant ? ('PERSONAL_ACCESS_TOKEN' as const) : ('ACCESS_TOKEN' as const),
     subject: subject ?? user,

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import { ServiceError } from '../../common/errors.js';
@@ -6,33 +5,19 @@ import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { UnauthenticatedError } from '../authentication.error.js';
 import type { Principal } from '../principal.js';
-import {
-  type Claims,
-  CLOCK_TOLERANCE,
-  type Expected,
-  expectedOf,
-  findWrongClaim,
-  readMeaning,
-} from './claims.js';
+import { type Claims, CLOCK_TOLERANCE, expectedOf, findWrongClaim, readMeaning } from './claims.js';
 import { EmbeddedIssuer, ExternalIssuer } from './issuer.js';
 
 /** Asymmetric only: with a symmetric algorithm, anyone who knows the public key could sign. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 
-/** Whether a token has three parts, with a JOSE header as the first. All others are opaque. */
-export function isJwt(token: string): boolean {
-  if (token.split('.').length !== 3) return false;
+/** The JOSE header of a JWT, before its signature is verified. Null: the token is opaque, which may have dots, too. */
+export function headerOf(token: string): Claims | null {
   try {
-    decodeProtectedHeader(token);
-    return true;
+    return token.split('.').length === 3 ? { ...decodeProtectedHeader(token) } : null;
   } catch {
-    return false; // Not a JOSE header: an opaque token may have dots too.
+    return null;
   }
-}
-
-/** The header and the claims of a JWT, before its signature is verified. Throws JOSEError. */
-export function decode(token: string): { readonly header: Claims; readonly claims: Claims } {
-  return { header: { ...decodeProtectedHeader(token) }, claims: decodeJwt(token) };
 }
 
 /** Verifies the signature of a token whose claims are right. Throws JOSEError. */
@@ -66,8 +51,8 @@ export interface VerifiedToken {
 /** Verifies access tokens: JWTs by the keys of the issuer (RFC 9068), opaque ones by introspection (RFC 7662). */
 @Injectable()
 export class TokenVerifier {
-  private readonly external: ExternalIssuer | null;
-  private readonly expected: Expected;
+  private readonly external;
+  private readonly expected;
 
   constructor(
     @Inject(CONFIG) config: Config,
@@ -83,60 +68,52 @@ export class TokenVerifier {
    * @throws ServiceUnavailableError if the token cannot be verified at the moment
    */
   async verify(token: string): Promise<VerifiedToken> {
-    if (isJwt(token)) return this.verifyJwt(token);
-    // The issuer must not see the secret of a service account, which some clients send as an access token.
-    if ([token, Buffer.from(token, 'base64').toString()].some((text) => text.includes(SECRET_PREFIX)))
-      throw UnauthenticatedError.badToken(
-        'it is the token of a service account: send it as Basic, not Bearer',
-      );
-    if (this.external?.canIntrospect !== true) throw UnauthenticatedError.badToken('it is not a JWT');
-    // «Active» means that the issuer knows the token. It may be for another service, or expired by the clock of this one.
-    const { active, ...claims } = await this.external.introspect(token);
-    if (!active) throw UnauthenticatedError.badToken('it is not active');
-    this.rejectWrong(null, claims);
-    return this.verified(token, claims, INTROSPECTION_CACHE_SECONDS);
-  }
-
-  private async verifyJwt(token: string): Promise<VerifiedToken> {
+    const header = headerOf(token);
     try {
-      const { header, claims } = decode(token);
-      // A token that cannot be valid causes no request for keys.
-      this.rejectWrong(header, claims);
+      const claims = header === null ? await this.introspect(token) : decodeJwt(token);
+      // A JWT that cannot be valid causes no request for keys.
+      const wrong = findWrongClaim(header, claims, this.expected, Date.now() / 1000);
+      if (wrong !== null) throw UnauthenticatedError.badToken(wrong);
+      if (header === null) return this.verified(claims, INTROSPECTION_CACHE_SECONDS);
       const { find } = this.external ?? this.embedded;
       if (find === null) throw UnauthenticatedError.badToken('no issuer is trusted');
       await verifySignature(token, find);
-      return this.verified(token, claims, JWT_CACHE_SECONDS);
+      return this.verified(claims, JWT_CACHE_SECONDS);
     } catch (error) {
       if (error instanceof ServiceError) throw error;
       throw UnauthenticatedError.badToken(rejectionReason(error), { cause: error });
     }
   }
 
-  private rejectWrong(header: Claims | null, claims: Claims): void {
-    const wrong = findWrongClaim(header, claims, this.expected, Date.now() / 1000);
-    if (wrong !== null) throw UnauthenticatedError.badToken(wrong);
+  /** «Active» means that the issuer knows the token. It may be for another service, or expired by the clock of this one. */
+  private async introspect(token: string): Promise<Claims> {
+    // The issuer must not see the secret of a service account, which some clients send as an access token.
+    if ([token, Buffer.from(token, 'base64').toString()].some((text) => text.includes(SECRET_PREFIX)))
+      throw UnauthenticatedError.badToken(
+        'it is the token of a service account: send it as Basic, not Bearer',
+      );
+    if (!this.external?.config.introspection) throw UnauthenticatedError.badToken('it is not a JWT');
+    const { active, ...claims } = await this.external.introspect(token);
+    if (!active) throw UnauthenticatedError.badToken('it is not active');
+    return claims;
   }
 
-  private verified(token: string, claims: Claims, seconds: number): VerifiedToken {
+  private verified(claims: Claims, seconds: number): VerifiedToken {
     const { kind, subject, clientId, user, scopes } = readMeaning(claims, this.expected);
-    const exp = claims['exp'];
-    const expiresAt = typeof exp === 'number' ? exp * 1000 : null;
-    // The signature of a JWT is verified within the tolerance; an issuer that says «active» has decided.
-    const tolerance = isJwt(token) ? CLOCK_TOLERANCE * 1000 : 0;
-    // A token without a subject and a client, which RFC 7662 §2.2 allows, is counted on its own. JSON, because ids may contain any separator.
-    const isAnonymous = subject === null && clientId === null;
-    const counted = isAnonymous ? hash('sha256', token, 'base64url') : JSON.stringify([subject, clientId]);
+    const exp = typeof claims['exp'] === 'number' ? claims['exp'] : null;
+    const left = exp === null ? Infinity : exp + CLOCK_TOLERANCE - Date.now() / 1000;
     return {
       principal: Object.freeze({
         kind,
-        countedAs: `token:${counted}`,
+        // JSON, because ids may contain any separator.
+        countedAs: `token:${JSON.stringify([subject, clientId])}`,
         scopes: new Set(scopes),
         clientId,
         subject: user,
         serviceAccountId: null,
-        expiresAt: expiresAt === null ? null : new Date(expiresAt),
+        expiresAt: exp === null ? null : new Date(exp * 1000),
       }),
-      cacheFor: Math.min(seconds * 1000, expiresAt === null ? Infinity : expiresAt + tolerance - Date.now()),
+      cacheFor: Math.min(seconds, left) * 1000,
     };
   }
 }

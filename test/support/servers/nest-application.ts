@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DataSource } from 'typeorm';
 import { AppModule, REJECTION_FORMS } from '../../../src/app.module.js';
 import { readConfig } from '../../../src/config/config.js';
 import { HttpAdapter } from '../../../src/http/http-adapter.js';
@@ -35,6 +36,7 @@ export async function createAppWith(
     { logger: false, abortOnError: false },
   );
   app.useGlobalFilters(new RethrowFilter());
+  await app.get(DataSource).initialize();
   prepare(app);
   await app.listen(port, '127.0.0.1').catch(async (error: unknown) => {
     await app.close().catch(() => undefined);

@@ -206,12 +206,19 @@ export function withVisibility(config: Config, visibility: NonNullable<Model['vi
   };
 }
 
+/** The application with an open database, which does not listen yet. */
+export async function openApp(config: Config): Promise<NestFastifyApplication> {
+  const app = await createApp(config);
+  await app.get(DataSource).initialize();
+  return app;
+}
+
 /** The service gives PostgreSQL two seconds to open a connection: a busy machine may need more, and then it is tried again. */
 async function createAppWithRetry(config: Config): Promise<NestFastifyApplication> {
   const latest = performance.now() + LONGEST_WAIT;
   for (;;) {
     try {
-      return await createApp(config);
+      return await openApp(config);
     } catch (error) {
       const isBusy = error instanceof Error && error.message.includes('due to connection timeout');
       if (!isBusy || performance.now() > latest) throw error;
