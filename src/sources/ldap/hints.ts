@@ -122,7 +122,7 @@ class PushedHints implements HintSource {
   }
 
   hints(signal: AbortSignal): AsyncIterable<Hint> {
-    return gather(signal, (put, ending) => [
+    return merge(signal, (put, ending) => [
       ...KINDS.map((kind) => this.watch(kind, put, ending)),
       this.watchContainers(put, ending),
     ]);
@@ -213,7 +213,7 @@ class CountedHints implements HintSource {
   }
 
   hints(signal: AbortSignal): AsyncIterable<Hint> {
-    return gather(signal, (put, ending) => [this.look(put, ending)]);
+    return merge(signal, (put, ending) => [this.look(put, ending)]);
   }
 
   private async look(put: Put, signal: AbortSignal): Promise<void> {
@@ -363,7 +363,7 @@ type Put = (hint: Hint) => void;
  * Yields the hints of searches that run at the same time, until one of them fails or the signal is aborted.
  * @param start begins the searches, which end with the signal that it is given
  */
-async function* gather(
+async function* merge(
   signal: AbortSignal,
   start: (put: Put, signal: AbortSignal) => readonly Promise<void>[],
 ): AsyncGenerator<Hint> {
