@@ -7,8 +7,9 @@ import {
   type GraphQLObjectType,
   isCompositeType,
   isListType,
+  Kind,
 } from 'graphql';
-import { BadUserInputError, bounded } from '../../common/errors.js';
+import { BadUserInputError, bounded, ServiceError } from '../../common/errors.js';
 import type { LimitsConfig } from '../../config/settings/service.js';
 
 export interface SelectedField {
@@ -117,7 +118,6 @@ export class CostCount {
   get total(): OperationCost {
     const { deepest, largest, limits, nodes, values } = this;
     const largestConnection = largest && nameOf(largest.path);
-    const deep = `The deepest field is ${nameOf(deepest)}`;
     const share = largest && `Most nodes are in ${largestConnection}: ${largest.nodes}`;
     return {
       nodeCount: nodes,
@@ -126,7 +126,7 @@ export class CostCount {
       points: Math.min(LARGEST_COUNT, Math.max(1, Math.ceil(nodes / NODES_PER_POINT) + this.pointsOfLists)),
       values: this.hasOpenLists ? Infinity : values,
       rejection:
-        excessOf('levels', deepest.length, limits.depth, deep) ??
+        excessOf('levels', deepest.length, limits.depth, `The deepest field is ${nameOf(deepest)}`) ??
         excessOf('requested nodes', nodes, limits.nodes, share) ??
         excessOf('values in its response', values, limits.nodes * VALUES_PER_NODE, share),
     };
@@ -153,18 +153,22 @@ export function isConnection({ args }: GraphQLField<unknown, unknown>): boolean 
   return ['first', 'last'].every((size) => args.some(({ name }) => name === size));
 }
 
-/** @throws BadUserInputError for wrong sizes */
-function pageSize({ parentType, field }: SelectedField, values: Record<string, unknown>): number {
+/** @throws ServiceError for wrong sizes: GRAPHQL_VALIDATION_FAILED if no variables can make them right */
+function pageSize({ parentType, field, nodes }: SelectedField, values: Record<string, unknown>): number {
   const sizes = ['first', 'last'].filter((each) => (values[each] ?? null) !== null);
   const [name = 'first'] = sizes;
   const size = Number(values[name]);
   if (sizes.length === 1 && size >= 0 && size <= LARGEST_PAGE) return size;
+  const isVariable = nodes[0]?.arguments?.some(
+    ({ name: { value: given }, value }) => ['first', 'last'].includes(given) && value.kind === Kind.VARIABLE,
+  );
   const coordinate = `${parentType.name}.${field.name}`;
-  throw new BadUserInputError(
+  throw new ServiceError(
+    isVariable === true ? 'BAD_USER_INPUT' : 'GRAPHQL_VALIDATION_FAILED',
     sizes.length === 1
       ? `${name} of ${coordinate} must be from 0 to ${LARGEST_PAGE}`
       : `${coordinate} takes exactly one of first and last`,
-    name,
+    { argument: name },
   );
 }
 

@@ -136,7 +136,6 @@ export class Compiler {
     OperationDefinitionNode,
     { times: number; query: CompiledQuery | null }
   >();
-  /** The schema with COERCED. */
   private extended: GraphQLSchema | null = null;
 
   /** The compiled function, from the second request on; null if graphql-js has to execute the operation. */
