@@ -30,7 +30,6 @@ export class Indicators implements OnModuleDestroy {
   private readonly answers = new LRUCache<string, { readonly reachable: boolean }>({
     max: 1,
     ttl: ISSUER_MS,
-    // A new client each time, because a client keeps its metadata and would send no request.
     fetchMethod: (issuer) =>
       inTime(CHECK_TIMEOUT_MS, new ExternalIssuer(issuer, this.config.auth).discover()).then(
         () => ({ reachable: true }),

@@ -119,7 +119,7 @@ describe('a command', () => {
       DATABASE_URL: `embedded:${join(installation, '.data/own')}`,
       DIRECTORY_URL: `file:${join(installation, 'people.ldif')}`,
     });
-    await service.untilPrinted(/graphql\/v1/);
+    await service.untilPrinted(/Ready at/);
     process.kill(service.id, 'SIGINT');
     await service.end();
     expect([service.code, service.stderr]).toEqual([0, '']);
