@@ -11,17 +11,8 @@ export function own(
   reader: FieldDefinition['reader'],
   more: Partial<FieldDefinition> = {},
 ): FieldDefinition {
-  const storedAs = `${name}:${type}`;
-  return {
-    name,
-    type,
-    description: DESCRIPTION,
-    attributes: [name],
-    reader,
-    column: null,
-    storedAs,
-    ...more,
-  };
+  const stored = { column: null, storedAs: `${name}:${type}` };
+  return { name, type, description: DESCRIPTION, attributes: [name], reader, ...stored, ...more };
 }
 
 const FILTERABLE = { isFilterable: true } as const;
