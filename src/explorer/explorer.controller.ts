@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fastifyStatic } from '@fastify/static';
-import { Controller, Get, Inject, type OnModuleInit, Res } from '@nestjs/common';
+import { Controller, Get, Inject, type OnModuleInit, Req, Res } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { Public } from '../auth/access.js';
 import type { Config } from '../config/config.js';
@@ -12,7 +12,9 @@ import { CONFIG } from '../config/config.module.js';
 import { dataBlock, escapeHtml, renderDocument } from '../pages/html.js';
 import { pageHeaders, type Directives } from '../pages/policy.js';
 import { PALETTE } from '../pages/style.js';
+import { DemoServiceAccount } from '../service-accounts/demo-service-account.js';
 import { type PageSettings, ROOT_ELEMENT, SETTINGS_ELEMENT } from './page-settings.js';
+import { findDemoToken } from './start-page.js';
 
 /** The output of `npm run compile` for web/explorer, outside of the build directory of the server, which its build empties. */
 const BUILT = new URL('../../web/explorer/dist/', import.meta.url);
@@ -31,6 +33,7 @@ export class ExplorerController implements OnModuleInit {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly host: HttpAdapterHost,
+    private readonly demo: DemoServiceAccount,
   ) {}
 
   /** Serves the built files. The command line loads the modules too, but has no HTTP server. */
@@ -54,10 +57,11 @@ export class ExplorerController implements OnModuleInit {
 
   /** Serves the page, also for redirects from the identity provider: the page reads its own address. */
   @Get(['explorer', 'explorer/callback'])
-  page(@Res() reply: FastifyReply): void {
+  async page(@Req() { raw }: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const demoToken = await findDemoToken(this.demo, this.config, raw.headers.host);
     void reply
       .headers(pageHeaders(explorerDirectives(this.config)))
-      .send(renderExplorer(this.config, this.entry));
+      .send(renderExplorer(pageSettings(this.config, demoToken), this.entry));
   }
 }
 
@@ -73,8 +77,8 @@ function readEntry(): EntryPoint | null {
 }
 
 /** @param entry null: the explorer has not been built */
-function renderExplorer(config: Config, entry: EntryPoint | null): string {
-  const link = (path: string) => escapeHtml(`${config.basePath}/explorer/${path}`);
+function renderExplorer(settings: PageSettings, entry: EntryPoint | null): string {
+  const link = (path: string) => escapeHtml(`${settings.page}/${path}`);
   const styles = entry?.css.map((path) => `<link rel="stylesheet" href="${link(path)}">`) ?? [];
   const script = entry === null ? '' : `<script type="module" src="${link(entry.file)}"></script>`;
   const message =
@@ -85,7 +89,7 @@ function renderExplorer(config: Config, entry: EntryPoint | null): string {
     title: 'Explorer · Directory Service',
     head: `<style>${PALETTE}</style>
 ${styles.join('\n')}
-${dataBlock(SETTINGS_ELEMENT, pageSettings(config))}
+${dataBlock(SETTINGS_ELEMENT, settings)}
 ${script}`,
     body: `<div id="${ROOT_ELEMENT}"><main><p>${message}</p></main></div>`,
   });
@@ -104,7 +108,8 @@ function explorerDirectives({ auth, baseUrl }: Config): Directives {
   };
 }
 
-function pageSettings({ auth, baseUrl, basePath, disclosure, explorer, scopes }: Config): PageSettings {
+function pageSettings(config: Config, demoToken: string | null): PageSettings {
+  const { auth, baseUrl, basePath, disclosure, explorer, scopes } = config;
   const clientId = explorer?.clientId ?? null;
   return {
     endpoint: `${basePath}/graphql/v1`,
@@ -112,6 +117,7 @@ function pageSettings({ auth, baseUrl, basePath, disclosure, explorer, scopes }:
     baseUrl,
     introspection: disclosure.introspection,
     scopes,
+    demoToken,
     signIn:
       explorer === null || clientId === null
         ? null

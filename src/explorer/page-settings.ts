@@ -14,6 +14,8 @@ export interface PageSettings {
   readonly scopes: readonly ScopeDefinition[];
   /** How users sign in. Null: they cannot. */
   readonly signIn: SignInSettings | null;
+  /** Token of the demonstration account, in development. Null: there is none, or it must not be shown. */
+  readonly demoToken: string | null;
 }
 
 export interface SignInSettings {

@@ -34,20 +34,24 @@ export class StartPageController {
 
   @Get('/')
   async page(@Req() { raw }: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
-    const demoToken = await this.findDemoToken(raw.headers.host);
+    const demoToken = await findDemoToken(this.demo, this.config, raw.headers.host);
     void reply.headers(HEADERS).send(renderStartPage(this.config, demoToken));
   }
+}
 
-  /** Null: the token must not be shown, or the database is unavailable, without which the page is useful too. */
-  private async findDemoToken(host: string | undefined): Promise<string | null> {
-    const { production, directory } = this.config;
-    if (production || !isSampleDirectory(directory) || !mayUseEmbedded(this.config, host)) return null;
-    try {
-      return await this.demo.find();
-    } catch (error) {
-      if (error instanceof ServiceError) return null;
-      throw error;
-    }
+/** Null: the token must not be shown, or the database is unavailable, without which a page is useful too. */
+export async function findDemoToken(
+  demo: DemoServiceAccount,
+  config: Config,
+  host: string | undefined,
+): Promise<string | null> {
+  const { production, directory } = config;
+  if (production || !isSampleDirectory(directory) || !mayUseEmbedded(config, host)) return null;
+  try {
+    return await demo.find();
+  } catch (error) {
+    if (error instanceof ServiceError) return null;
+    throw error;
   }
 }
 

@@ -10,6 +10,7 @@ export function SignInForms() {
   return (
     <div className="sign-in-forms">
       <SignIn scopes={DEFAULT_SCOPES} />
+      <UseDemonstration />
       <PasteToken />
     </div>
   );
@@ -56,6 +57,17 @@ export function SignIn({ scopes }: { scopes: readonly string[] }) {
       </fieldset>
       <button disabled={chosen.length === 0}>Sign in</button>
     </form>
+  );
+}
+
+/** One click in development. The token is on the start page, too. */
+function UseDemonstration() {
+  const { demoToken } = settings;
+  if (demoToken === null) return null;
+  return (
+    <button type="button" className="quiet" onClick={() => void startSession(authorizationOf(demoToken))}>
+      Use the demonstration account
+    </button>
   );
 }
 
