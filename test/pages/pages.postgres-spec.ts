@@ -61,6 +61,13 @@ afterAll(async () => {
   await service.stop();
 });
 
+/** Begins to sign in, and returns the window of the provider. */
+async function openSignIn(page: Page): Promise<Page> {
+  const opened = page.waitForEvent('popup');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  return opened;
+}
+
 describe('the start page', () => {
   it('is accessible, and fits a phone', async () => {
     visit = await chromium.visit(url, PHONE);
@@ -120,11 +127,10 @@ describe('the explorer', () => {
   it('signs a user in with the selected scopes', async () => {
     await page.getByLabel('profile').uncheck();
     await page.getByLabel('directory').check();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await signInAt(page, 'anna');
+    const window = await openSignIn(page);
+    await signInAt(window, 'anna');
     await page.getByText('60 min left').waitFor();
-    // The editor is ready then.
-    await page.getByText('Scope: read').waitFor();
+    await eventually(() => Promise.resolve(window.isClosed()), true);
     expect(await page.getByLabel('Scopes of the token').getByRole('listitem').allTextContents()).toEqual([
       'read',
       'directory',
@@ -145,6 +151,14 @@ describe('the explorer', () => {
     await eventually(() => page.evaluate(LOADED), [true]);
     expect(await page.evaluate(BROWSER_STORAGE)).not.toContain((authorization ?? '').slice('Bearer '.length));
     await expectAccessible(page);
+  });
+
+  it('keeps the tabs and the response while a user changes scopes', async () => {
+    await page.getByText('Change scopes').click();
+    await page.getByLabel('profile').check();
+    await (await openSignIn(page)).getByRole('button', { name: 'Continue' }).click();
+    await page.getByLabel('Scopes of the token').getByText('profile').waitFor();
+    expect(await page.locator('.graphiql-response').textContent()).toContain('Chess');
   });
 
   it('signs out, and sends requests without the token', async () => {
@@ -236,9 +250,10 @@ describe('the explorer of a service in production, if it is enabled', () => {
   it('signs users in at an issuer of another origin until the token expires, and works without introspection', async () => {
     const page = await visit.open(`${production.url}/explorer`);
     await page.getByText('This service does not describe its schema').waitFor();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('link', { name: 'Cancel' }).click();
+    await (await openSignIn(page)).getByRole('link', { name: 'Cancel' }).click();
     await page.getByText('You have not signed in').waitFor();
+    // A browser that blocks windows.
+    await page.evaluate('open = () => null');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await signInAt(page, 'anna');
     await page.getByText('60 min left').waitFor();
