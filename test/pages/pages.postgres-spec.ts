@@ -161,6 +161,15 @@ describe('the explorer', () => {
     expect(await page.locator('.graphiql-response').textContent()).toContain('Chess');
   });
 
+  it('shows the variables of a tab that has some', async () => {
+    await page.getByRole('button', { name: 'Show editor tools' }).waitFor();
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByRole('button', { name: 'Hide editor tools' }).waitFor();
+    await page.getByText('"mar"').waitFor();
+    await page.getByRole('button', { name: 'Groups', exact: true }).click();
+    await page.getByRole('button', { name: 'Show editor tools' }).waitFor();
+  });
+
   it('signs out, and sends requests without the token', async () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
