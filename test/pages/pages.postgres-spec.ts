@@ -29,7 +29,6 @@ let service: TestService;
 let visit: Visit;
 /** Contains a path, which all links and files must contain, too. */
 let url: string;
-let token: string;
 /** Port of a service in production whose issuer is the first service. */
 let otherPort: string;
 
@@ -53,7 +52,6 @@ beforeAll(async () => {
       compared: false,
     }),
   ]);
-  [, token = ''] = (await service.serviceAccount('read')).split(' ');
 });
 
 afterAll(async () => {
@@ -79,21 +77,20 @@ describe('the start page', () => {
     await visit.end();
   });
 
-  it('shows commands that work unchanged', async () => {
-    const answer = await (await fetch(`${url}/`)).text();
-    const commands = [...answer.matchAll(/<pre [^>]*>([^<]*)</g)];
-    expect(commands).toHaveLength(2);
-    for (const [, escaped = ''] of commands) {
-      const command = escaped
-        .replaceAll('&quot;', '"')
-        .replaceAll('&#39;', `'`)
-        .replaceAll('&amp;', '&')
-        .replace('TOKEN=…', `TOKEN=${token}`);
-      const groups = { totalCount: 1, nodes: [{ name: 'Chess' }] };
-      expect(JSON.parse((await promisify(execFile)('sh', ['-c', command])).stdout)).toEqual({
-        data: { groups },
-      });
-    }
+  it('says what it found in the directory, and copies a first query that works unchanged', async () => {
+    visit = await chromium.visit(url);
+    const page = await visit.open(`${url}/`);
+    await page.getByText(/^1 user in 1 group, read \d+ s ago$/).waitFor();
+    await page.getByText('with any password, such as anna.').waitFor();
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const command = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(command).toBe(await page.locator('pre').textContent());
+    const groups = { totalCount: 1, nodes: [{ name: 'Chess' }] };
+    expect(JSON.parse((await promisify(execFile)('sh', ['-c', command])).stdout)).toEqual({
+      data: { groups },
+    });
+    await visit.end();
   });
 });
 
@@ -278,6 +275,31 @@ describe('the explorer of a service in production, if it is enabled', () => {
   });
 });
 
+describe('the explorer with the sample, in development', () => {
+  let sample: TestService;
+
+  beforeAll(async () => {
+    const environment = { DIRECTORY_URL: 'file:sample/directory.ldif' };
+    sample = await TestService.start({ environment, compared: false });
+    await sample.app.get(DemoServiceAccount).ensure();
+  });
+
+  afterAll(() => sample.stop());
+
+  it('uses the demonstration account with one click', async () => {
+    visit = await chromium.visit(sample.url, PHONE);
+    const page = await visit.open(`${sample.url}/explorer`);
+    await page.getByText('Scope: read').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Use the demonstration account' }).click();
+    await page.getByText('does not end').waitFor();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    await page.getByRole('list', { name: 'Pictures in the response' }).waitFor();
+    await expectFittingWidth(page);
+    await visit.end();
+  });
+});
+
 describe('in production', () => {
   let production: TestService;
   let demoToken: string;
@@ -307,7 +329,15 @@ describe('in production', () => {
     expect(demoToken).not.toBe('');
     const text = await (await fetch(production.url)).text();
     expect(text).toContain('<h2>The first query</h2>');
-    for (const word of [demoToken, 'demo-basic', 'demo-app', 'explorer', 'schema.graphql']) {
+    for (const word of [
+      demoToken,
+      'demo-basic',
+      'such as',
+      ' users in ',
+      'demo-app',
+      'explorer',
+      'schema.graphql',
+    ]) {
       expect(text).not.toContain(word);
     }
   });

@@ -83,7 +83,7 @@ export function handleRedirect(): boolean {
   const url = new URL(location.href);
   const stored = sessionStorage.getItem(ATTEMPT_KEY);
   sessionStorage.removeItem(ATTEMPT_KEY);
-  if (url.pathname !== settings.page) history.replaceState(null, '', settings.page);
+  history.replaceState(null, '', `${settings.basePath}/explorer`);
   if (!url.searchParams.has('state')) return true;
   if (stored === null) {
     returns.postMessage(url.href);
