@@ -18,7 +18,7 @@ import { MARK, PALETTE } from '../pages/style.js';
 /** A click selects the whole command. */
 const STYLE = `${PALETTE}
 body { margin: 0; background: var(--page); color: var(--text); font: 1rem/1.6 system-ui, sans-serif; }
-main { margin: 0 auto; padding: 3rem 1.25rem; max-width: 54rem; overflow-wrap: anywhere; }
+main { margin: 0 auto; padding: 3rem 1.25rem; max-width: 56rem; overflow-wrap: anywhere; }
 header, nav { display: flex; align-items: center; gap: 1.25rem; margin: 0 0 1.5rem; }
 svg { flex: none; width: 4.5rem; }
 header p { margin: 0.25rem 0 0; color: var(--quiet); }
@@ -152,6 +152,6 @@ curl -s ${baseUrl}/graphql/v1 \\
   if (production || !hasSampleClients(auth))
     return ['With the token of a service account, which an operator makes', query('…', 'Basic')];
   const token = `$(curl -s ${baseUrl}/oauth2/token -u demo-basic:demo-basic-secret \\
-  -d grant_type=client_credentials -d scope=read | sed -E 's/.*"access_token":"([^"]+)".*/\\1/')`;
+  -d grant_type=client_credentials -d scope=read | sed -E 's/.*"access_token":"([^"]*).*/\\1/')`;
   return ['With the id and the secret of an application', query(token, 'Bearer')];
 }
