@@ -54,7 +54,7 @@ describe('the installed package', () => {
     const env = environment({ PORT: String(port) });
     const stdio = ['pipe', 'ignore', 'ignore'] as const;
     const service = spawnBound(program, ['serve', ...args], { cwd: folder, env, stdio: [...stdio] });
-    service.stdin?.end('y\n');
+    service.stdin.end('y\n');
     const address = { config: { host: '127.0.0.1', port } };
     const get = (path: string) => send(address, { path }).catch(() => null);
     await eventually(async () => (await get('/_readiness'))?.status, 200);
