@@ -7,7 +7,4 @@ import { App } from './app.js';
 import { handleRedirect } from './sign-in.js';
 
 const root = document.getElementById(ROOT_ELEMENT);
-if (root !== null) {
-  if (handleRedirect()) createRoot(root).render(<App />);
-  else root.textContent = 'The sign-in continues in the window that began it. You can close this one.';
-}
+if (handleRedirect() && root !== null) createRoot(root).render(<App />);

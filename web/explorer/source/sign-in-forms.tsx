@@ -5,12 +5,17 @@ import { startSignIn, signInObstacle } from './sign-in.js';
 
 export const DEFAULT_SCOPES: readonly string[] = ['profile', 'read'];
 
-/** Sign-in at the identity provider, and a field for an existing token. */
+/** Sign-in at the identity provider, one click in development, and a field for an existing token. */
 export function SignInForms() {
+  const { demoToken } = settings;
   return (
     <div className="sign-in-forms">
       <SignIn scopes={DEFAULT_SCOPES} />
-      <UseDemonstration />
+      {demoToken === null ? null : (
+        <button type="button" className="quiet" onClick={() => void startSession(`Basic ${demoToken}`)}>
+          Use the demonstration account
+        </button>
+      )}
       <PasteToken />
     </div>
   );
@@ -57,17 +62,6 @@ export function SignIn({ scopes }: { scopes: readonly string[] }) {
       </fieldset>
       <button disabled={chosen.length === 0}>Sign in</button>
     </form>
-  );
-}
-
-/** One click in development. The token is on the start page, too. */
-function UseDemonstration() {
-  const { demoToken } = settings;
-  if (demoToken === null) return null;
-  return (
-    <button type="button" className="quiet" onClick={() => void startSession(authorizationOf(demoToken))}>
-      Use the demonstration account
-    </button>
   );
 }
 

@@ -17,10 +17,7 @@ let pending: SignInAttempt | null = null;
 returns.onmessage = ({ data }: MessageEvent<string>) => {
   const url = new URL(data);
   // A sign-in of another page has another state.
-  if (pending === null || url.searchParams.get('state') !== pending.state) return;
-  const attempt = pending;
-  pending = null;
-  void finish(url, attempt);
+  if (pending !== null && url.searchParams.get('state') === pending.state) void finish(url, pending);
 };
 
 /** Returns the reason why sign-in is not possible on this page, or null. */
@@ -87,6 +84,7 @@ export function handleRedirect(): boolean {
   if (!url.searchParams.has('state')) return true;
   if (stored === null) {
     returns.postMessage(url.href);
+    document.body.textContent = 'The sign-in continues in the window that began it. You can close this one.';
     close();
     return false;
   }
@@ -96,6 +94,7 @@ export function handleRedirect(): boolean {
 
 async function finish(url: URL, attempt: SignInAttempt): Promise<void> {
   const { signIn } = settings;
+  pending = null;
   if (signIn === null) return;
   try {
     const server = await discover(signIn);
