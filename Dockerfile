@@ -5,6 +5,7 @@ ARG BASE_IMAGE=gcr.io/distroless/cc-debian12
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
+COPY scripts/prune-packages.mjs scripts/
 RUN npm ci --no-audit --no-fund
 COPY . .
 # The commit for the field buildInfo, because an image is built without the history of the repository.

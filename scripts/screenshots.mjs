@@ -53,11 +53,11 @@ try {
 async function waitUntilReady() {
   const deadline = Date.now() + TIMEOUT_MS;
   while (service.exitCode === null && Date.now() < deadline) {
-    const page = await fetch(url).then(
+    const page = await fetch(`${url}/explorer`).then(
       (response) => response.text(),
       () => '',
     );
-    if (page.includes('demonstration account')) return;
+    if (page.includes('"demoToken":"')) return;
     await sleep(100);
   }
   throw new Error(`The service did not start on port ${port}`);
@@ -66,11 +66,9 @@ async function waitUntilReady() {
 async function takeExplorer(browser) {
   const page = await browser.newPage({ viewport: VIEWPORT });
   await page.goto(`${url}/explorer`);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByLabel('Your id in the directory').fill('ada.martin');
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByText('min left').waitFor();
   await page.getByText('Scope: read').waitFor();
+  await page.getByRole('button', { name: 'Use the demonstration account' }).click();
+  await page.getByText('does not end').waitFor();
   await page.getByRole('button', { name: 'Execute' }).click();
   await page.locator('.pictures img').first().waitFor();
   await page.waitForLoadState('networkidle');
@@ -95,7 +93,9 @@ async function takeClub(browser, options) {
   const page = await context.newPage();
   await page.goto(`${CLUB_PAGE}/#chess-club`);
   await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByLabel('Your id in the directory').fill('ada.martin');
+  await page.getByPlaceholder('Enter any login').fill('ada.martin');
+  await page.getByPlaceholder('and password').fill('any');
+  await page.getByRole('button', { name: 'Sign-in' }).click();
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('heading', { name: 'Chess Club' }).waitFor();
   await page.waitForLoadState('networkidle');

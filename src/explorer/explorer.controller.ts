@@ -1,27 +1,30 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { fastifyStatic } from '@fastify/static';
-import { Controller, Get, Inject, type OnModuleInit, Res } from '@nestjs/common';
+import { Controller, Get, Inject, type OnModuleInit, Req, Res } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { FastifyReply } from 'fastify';
-import { z } from 'zod';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public } from '../auth/access.js';
+import { ServiceError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
+import { isSampleDirectory } from '../config/settings/directory.js';
 import { dataBlock, escapeHtml, renderDocument } from '../pages/html.js';
 import { pageHeaders, type Directives } from '../pages/policy.js';
 import { PALETTE } from '../pages/style.js';
+import { DemoServiceAccount } from '../service-accounts/demo-service-account.js';
 import { type PageSettings, ROOT_ELEMENT, SETTINGS_ELEMENT } from './page-settings.js';
+import { isTrialFor } from './start-page.js';
 
 /** The output of `npm run compile` for web/explorer, outside of the build directory of the server, which its build empties. */
 const BUILT = new URL('../../web/explorer/dist/', import.meta.url);
 
 /** The used part of the manifest that Vite writes: the script and the style sheets of the page. */
-const Manifest = z.object({
-  'source/main.tsx': z.object({ file: z.string(), css: z.array(z.string()).default([]) }),
-});
-type EntryPoint = z.infer<typeof Manifest>['source/main.tsx'];
+interface EntryPoint {
+  readonly file: string;
+  readonly css?: readonly string[];
+}
 
 @Public()
 @Controller()
@@ -31,6 +34,7 @@ export class ExplorerController implements OnModuleInit {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly host: HttpAdapterHost,
+    private readonly demo: DemoServiceAccount,
   ) {}
 
   /** Serves the built files. The command line loads the modules too, but has no HTTP server. */
@@ -54,64 +58,58 @@ export class ExplorerController implements OnModuleInit {
 
   /** Serves the page, also for redirects from the identity provider: the page reads its own address. */
   @Get(['explorer', 'explorer/callback'])
-  page(@Res() reply: FastifyReply): void {
+  page(@Req() { raw }: FastifyRequest, @Res() reply: FastifyReply): void {
+    const { config, entry, demo } = this;
+    if (entry === null)
+      throw new ServiceError('NOT_FOUND', 'The explorer has not been built: npm run compile does it');
+    const isTrial = isTrialFor(config, raw.headers.host) && isSampleDirectory(config.directory);
     void reply
-      .headers(pageHeaders(explorerDirectives(this.config)))
-      .send(renderExplorer(this.config, this.entry));
+      .headers(pageHeaders(explorerDirectives(config)))
+      .send(renderExplorer(pageSettings(config, isTrial ? demo.token : null), entry));
   }
 }
 
 /** Null: the explorer has not been built. */
 function readEntry(): EntryPoint | null {
-  let text: string;
-  try {
-    text = readFileSync(new URL('manifest.json', BUILT), 'utf8');
-  } catch {
-    return null;
-  }
-  return Manifest.parse(JSON.parse(text))['source/main.tsx'];
+  const manifest = new URL('manifest.json', BUILT);
+  if (!existsSync(manifest)) return null;
+  const entries = JSON.parse(readFileSync(manifest, 'utf8')) as Record<string, EntryPoint>;
+  return entries['source/main.tsx'] ?? null;
 }
 
-/** @param entry null: the explorer has not been built */
-function renderExplorer(config: Config, entry: EntryPoint | null): string {
-  const link = (path: string) => escapeHtml(`${config.basePath}/explorer/${path}`);
-  const styles = entry?.css.map((path) => `<link rel="stylesheet" href="${link(path)}">`) ?? [];
-  const script = entry === null ? '' : `<script type="module" src="${link(entry.file)}"></script>`;
-  const message =
-    entry === null
-      ? 'The explorer has not been built: <code>npm run compile</code> does.'
-      : 'The explorer is loading. It needs JavaScript.';
-  return renderDocument({
-    title: 'Explorer · Directory Service',
-    head: `<style>${PALETTE}</style>
-${styles.join('\n')}
-${dataBlock(SETTINGS_ELEMENT, pageSettings(config))}
-${script}`,
-    body: `<div id="${ROOT_ELEMENT}"><main><p>${message}</p></main></div>`,
-  });
+function renderExplorer(settings: PageSettings, { file, css = [] }: EntryPoint): string {
+  const link = (path: string) => escapeHtml(`${settings.basePath}/explorer/${path}`);
+  return renderDocument(
+    'Explorer · Directory Service',
+    `<style>${PALETTE}</style>
+${css.map((path) => `<link rel="stylesheet" href="${link(path)}">`).join('\n')}
+${dataBlock(SETTINGS_ELEMENT, settings)}
+<script type="module" src="${link(file)}"></script>`,
+    `<div id="${ROOT_ELEMENT}"><main><p>The explorer is loading. It needs JavaScript.</p></main></div>`,
+  );
 }
 
 /** The page may connect to the service, and to the issuer for tokens. The editor positions lines with inline styles. */
 function explorerDirectives({ auth, baseUrl }: Config): Directives {
-  const { origin } = new URL(baseUrl);
   return {
     'script-src': [`'self'`],
     'worker-src': [`'self'`],
     'style-src': [`'self'`, `'unsafe-inline'`],
     'font-src': [`'self'`, 'data:'],
-    'img-src': [`'self'`, 'data:', origin],
-    'connect-src': [`'self'`, ...(auth.issuer === null ? [origin] : [new URL(auth.issuer).origin])],
+    'img-src': [`'self'`, 'data:', new URL(baseUrl).origin],
+    'connect-src': [`'self'`, new URL(auth.issuer ?? baseUrl).origin],
   };
 }
 
-function pageSettings({ auth, baseUrl, basePath, disclosure, explorer, scopes }: Config): PageSettings {
+function pageSettings(config: Config, demoToken: string | null): PageSettings {
+  const { auth, baseUrl, basePath, disclosure, explorer, scopes } = config;
   const clientId = explorer?.clientId ?? null;
   return {
-    endpoint: `${basePath}/graphql/v1`,
-    page: `${basePath}/explorer`,
+    basePath,
     baseUrl,
     introspection: disclosure.introspection,
     scopes,
+    demoToken,
     signIn:
       explorer === null || clientId === null
         ? null

@@ -2,18 +2,16 @@ import type { ScopeDefinition } from '../config/scopes.js';
 
 /** Settings of the service for the page of the explorer, which contains them as JSON. */
 export interface PageSettings {
-  /** Path of the GraphQL endpoint, on the origin of the page. */
-  readonly endpoint: string;
-  /** Path of this page. */
-  readonly page: string;
+  /** The path of the service on the origin of the page, such as `/school`. */
+  readonly basePath: string;
   /** URL under which clients reach the service. Signed URLs of pictures begin with it. */
   readonly baseUrl: string;
-  /** Whether introspection is allowed. */
   readonly introspection: boolean;
-  /** Scopes that a token can have. */
   readonly scopes: readonly ScopeDefinition[];
   /** How users sign in. Null: they cannot. */
   readonly signIn: SignInSettings | null;
+  /** Token of the demonstration account, in development. Null: there is none, or it must not be shown. */
+  readonly demoToken: string | null;
 }
 
 export interface SignInSettings {
@@ -26,7 +24,6 @@ export interface SignInSettings {
   readonly audience: string | null;
 }
 
-/** Id of the element with the settings. */
+/** Ids of the element with the settings, and of that into which the page is rendered. */
 export const SETTINGS_ELEMENT = 'settings';
-/** Id of the element into which the page is rendered. */
 export const ROOT_ELEMENT = 'explorer';

@@ -1,15 +1,7 @@
 import { ICON } from './style.js';
 
-interface Document {
-  readonly title: string;
-  /** HTML of the head beside what every page has. */
-  readonly head: string;
-  /** HTML. All external text in it is already escaped. */
-  readonly body: string;
-}
-
-/** A whole page. */
-export function renderDocument({ title, head, body }: Document): string {
+/** A whole page, of HTML: external text in it is already escaped. */
+export function renderDocument(title: string, head: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -28,12 +20,7 @@ ${body}
 }
 
 export function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /** JSON in a script element that is data: no text in it ends the element, or begins a comment (HTML §4.12.1.3). */

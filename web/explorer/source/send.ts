@@ -13,7 +13,7 @@ export async function send(
   { query, operationName, variables }: GraphqlRequest,
   authorization: string | null,
 ): Promise<{ body: Record<string, unknown>; response: Response }> {
-  const response = await fetch(settings.endpoint, {
+  const response = await fetch(`${settings.basePath}/graphql/v1`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',

@@ -5,11 +5,17 @@ import { startSignIn, signInObstacle } from './sign-in.js';
 
 export const DEFAULT_SCOPES: readonly string[] = ['profile', 'read'];
 
-/** Sign-in at the identity provider, and a field for an existing token. */
+/** Sign-in at the identity provider, one click in development, and a field for an existing token. */
 export function SignInForms() {
+  const { demoToken } = settings;
   return (
     <div className="sign-in-forms">
       <SignIn scopes={DEFAULT_SCOPES} />
+      {demoToken === null ? null : (
+        <button type="button" className="quiet" onClick={() => void startSession(`Basic ${demoToken}`)}>
+          Use the demonstration account
+        </button>
+      )}
       <PasteToken />
     </div>
   );

@@ -11,6 +11,15 @@ interface SignInAttempt {
   readonly verifier: string;
 }
 
+/** The address of a window to the page that has opened it. They may have lost their relation on the way. */
+const returns = new BroadcastChannel(ATTEMPT_KEY);
+let pending: SignInAttempt | null = null;
+returns.onmessage = ({ data }: MessageEvent<string>) => {
+  const url = new URL(data);
+  // A sign-in of another page has another state.
+  if (pending !== null && url.searchParams.get('state') === pending.state) void finish(url, pending);
+};
+
 /** Returns the reason why sign-in is not possible on this page, or null. */
 export function signInObstacle(): 'none' | 'elsewhere' | 'insecure' | null {
   const { signIn } = settings;
@@ -21,11 +30,18 @@ export function signInObstacle(): 'none' | 'elsewhere' | 'insecure' | null {
   return isSecureContext ? null : 'insecure';
 }
 
-/** Redirects to the provider: authorization code with PKCE (RFC 6749 §4.1, RFC 7636). */
+/**
+ * Opens the provider: authorization code with PKCE (RFC 6749 §4.1, RFC 7636). In a window of its own, so that the page keeps its
+ * tabs and the response, or in this one if the browser blocks windows.
+ */
 export async function startSignIn(scopes: readonly string[]): Promise<void> {
   const { signIn } = settings;
   if (signIn === null) return;
   problem.set(null);
+  // The new window gets a copy of the storage.
+  sessionStorage.removeItem(ATTEMPT_KEY);
+  // Browsers only allow it at once after a click.
+  const popup = open('', '', 'popup,width=520,height=680');
   try {
     const server = await discover(signIn);
     if (server.authorization_endpoint === undefined) throw new Error('No authorization endpoint');
@@ -43,29 +59,46 @@ export async function startSignIn(scopes: readonly string[]): Promise<void> {
       ...(signIn.audience === null ? {} : { audience: signIn.audience }),
     };
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-    sessionStorage.setItem(ATTEMPT_KEY, JSON.stringify(attempt));
-    location.assign(url);
+    if (popup === null) {
+      sessionStorage.setItem(ATTEMPT_KEY, JSON.stringify(attempt));
+      location.assign(url);
+    } else {
+      pending = attempt;
+      popup.location.href = url.href;
+    }
   } catch {
+    popup?.close();
     problem.set('The identity provider cannot be reached from this page.');
   }
 }
 
-/** Handles the redirect from the provider: removes the code from the address and redeems it for a token. */
-export async function finishSignIn(): Promise<void> {
-  const { signIn } = settings;
+/**
+ * Handles the redirect from the provider: removes the code from the address and redeems it for a token. Returns whether this window
+ * has another purpose than to send the code to the page that has opened it.
+ */
+export function handleRedirect(): boolean {
   const url = new URL(location.href);
   const stored = sessionStorage.getItem(ATTEMPT_KEY);
   sessionStorage.removeItem(ATTEMPT_KEY);
-  if (signIn === null) return;
-  if (url.pathname !== settings.page) history.replaceState(null, '', settings.page);
-  if (!url.searchParams.has('state')) return;
+  history.replaceState(null, '', `${settings.basePath}/explorer`);
+  if (!url.searchParams.has('state')) return true;
   if (stored === null) {
-    problem.set('This sign-in was started in another tab or is already complete. Sign in again.');
-    return;
+    returns.postMessage(url.href);
+    document.body.textContent = 'The sign-in continues in the window that began it. You can close this one.';
+    close();
+    return false;
   }
+  void finish(url, JSON.parse(stored) as SignInAttempt);
+  return true;
+}
+
+async function finish(url: URL, attempt: SignInAttempt): Promise<void> {
+  const { signIn } = settings;
+  pending = null;
+  if (signIn === null) return;
   try {
     const server = await discover(signIn);
-    const token = await redeem(server, signIn, url, JSON.parse(stored) as SignInAttempt);
+    const token = await redeem(server, signIn, url, attempt);
     await startSession(`Bearer ${token}`, signOutUrlOf(server, signIn));
   } catch (error) {
     problem.set(reasonOf(error));
