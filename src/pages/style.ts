@@ -21,5 +21,4 @@ export const MARK =
   '<g fill="none" stroke="#fff" stroke-width="2"><path d="M16 12v5M9 21v-4h14v4"/><circle cx="16" cy="8.5" r="3.5"/>' +
   '<circle cx="9" cy="24" r="3"/><circle cx="23" cy="24" r="3"/></g></svg>';
 
-/** The mark as a picture that needs no request. */
 export const ICON = `data:image/svg+xml,${encodeURIComponent(MARK)}`;
