@@ -98,7 +98,7 @@ async function begin(
   const kind = await connecting;
   if (kind !== null) return kind;
   adapter.onlyRoutes = null;
-  notify('serves');
+  if (cluster.isWorker) notify('serves');
   const following = app.get(MirrorFollowing);
   await following.start();
   if (cluster.isPrimary && !isEnding()) {
