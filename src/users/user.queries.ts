@@ -31,12 +31,8 @@ export function userSource(
 ): PageSource {
   const { field, direction } = orderBy ?? DEFAULT_ORDER;
   const values = new Values();
-  const conditions: string[] = [];
-  if (groupKey !== null) conditions.push(`m.group_key = ${values.add(groupKey)}::integer`);
-  if (filter?.role) conditions.push(roleConditionOf(filter.role, values));
-  const { active } = filter ?? {};
-  if (typeof active === 'boolean') conditions.push(active ? IS_ACTIVE : 'not u.is_active');
-  conditions.push(...listConditions(USER_TABLE, filter ?? {}, fields, values));
+  const conditions = groupKey === null ? [] : [`m.group_key = ${values.add(groupKey)}::integer`];
+  conditions.push(...conditionsOf(filter ?? {}, fields, values));
   return {
     binding: bindCursor('users', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
@@ -52,6 +48,17 @@ export function userSource(
     values,
     ...totalOf(conditions),
   };
+}
+
+function conditionsOf(
+  filter: NonNullable<UserListArguments['filter']>,
+  fields: readonly Field[],
+  values: Values,
+): string[] {
+  const conditions: string[] = [];
+  if (filter.role) conditions.push(roleConditionOf(filter.role, values));
+  if (typeof filter.active === 'boolean') conditions.push(filter.active ? IS_ACTIVE : 'not u.is_active');
+  return [...conditions, ...listConditions(USER_TABLE, filter, fields, values)];
 }
 
 const IS_ACTIVE = 'u.is_active';

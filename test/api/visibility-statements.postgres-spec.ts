@@ -1,5 +1,7 @@
 import { sendPreviews } from '../support/clients/previews.js';
+import { DataSource } from 'typeorm';
 import { SCOPES } from '../../src/auth/principal.js';
+import { COLUMNS } from '../../src/database/visibility/visible-statement.js';
 import { ResponseCache } from '../../src/graphql/cache/response-cache.js';
 import { PICTURE, buildLdif, type TestGroup, type TestPerson } from '../support/builders/directory.js';
 import { statementsOf } from '../support/builders/statements.js';
@@ -7,6 +9,14 @@ import { TEST_RULES } from '../support/builders/visibility-rules.js';
 import { writeClients } from '../support/clients/clients.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
+
+/** The columns whose values depend on the viewer. */
+const COMPUTED = {
+  users: ['group_count'],
+  groups: ['member_count', 'members_visible_to'],
+  effective_memberships: ['inherited_from', 'group_members_visible_to'],
+  mirror_state: ['revision_uuid', 'user_count', 'group_count', 'change_count'],
+} as const;
 
 const PEOPLE: TestPerson[] = [{ id: 'anna' }, { id: 'ben' }, { id: 'vera' }, { id: 'olaf' }];
 const HIDDEN: TestPerson[] = PEOPLE.map((each) =>
@@ -281,4 +291,11 @@ describe('statements for a viewer', () => {
       });
     },
   );
+
+  it.each(Object.keys(COLUMNS) as (keyof typeof COLUMNS)[])('list every column of %s', async (table) => {
+    const rows: { name: string }[] = await service.app
+      .get(DataSource)
+      .query('select column_name as name from information_schema.columns where table_name = $1', [table]);
+    expect([...COLUMNS[table], ...COMPUTED[table]].sort()).toEqual(rows.map(({ name }) => name).sort());
+  });
 });

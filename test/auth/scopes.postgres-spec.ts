@@ -94,6 +94,8 @@ describe('scopes', () => {
         { id: 'bare', owner: 'anna', scopes: [] },
       ]),
       LIMIT_TOKENS: '100000',
+      // The walk names every query.
+      LIMIT_BODY_BYTES: '1000000',
     },
   });
 
