@@ -99,7 +99,7 @@ export class Cluster {
       // It leaves new connections to the others at once.
       await this.stop(worker, 'SIGHUP');
     }
-    this.logger.log('All processes were replaced');
+    if (!this.isEnding) this.logger.log('All processes were replaced');
   }
 
   private async end(signal: NodeJS.Signals): Promise<void> {

@@ -29,7 +29,6 @@ export function Public(): AccessDecorator {
   return declare({ kind: 'public' });
 }
 
-/** Any valid token is enough, with any scopes. */
 export function RequireToken(): AccessDecorator {
   return declare({ kind: 'token' });
 }

@@ -17,7 +17,7 @@ import { GraphQLModule as NestGraphQLModule, GraphQLSchemaHost } from '@nestjs/g
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
 import { ResponseCache } from './cache/response-cache.js';
-import { persistedQueries, TrustedDocuments, validationRulesOf } from './http/documents.js';
+import { boundedStores, TrustedDocuments, validationRulesOf } from './http/documents.js';
 import { Compiler, Executor } from './execution/operations.js';
 import { Operations } from './execution/operation-plugin.js';
 import { GRAPHQL_PATH } from './http/request-context.js';
@@ -51,7 +51,7 @@ import { HttpAdapter } from '../http/http-adapter.js';
         validationOptions: { hideSuggestions: !config.disclosure.introspection },
         parseOptions: { maxLexicalTokens: config.limits.tokens },
         plugins: [ApolloServerPluginCacheControlDisabled(), ApolloServerPluginInlineTraceDisabled()],
-        persistedQueries: persistedQueries(),
+        ...boundedStores(),
         introspection: true,
         graphiql: false,
         includeStacktraceInErrorResponses: false,

@@ -16,8 +16,10 @@ const INVALID = Buffer.from([0x41, 0xff, 0x42]).toString('base64');
 const encode = (text: string) => Buffer.from(text).toString('base64');
 const SAME_UUID = randomUUID();
 /** Characters of three bytes each, which PostgreSQL cannot compress. */
-const wide = (length: number) =>
-  String.fromCodePoint(...Array.from({ length }, (_, index) => 0x4e00 + ((index * 7919) % 20_000)));
+const wide = (length: number, first = 0x4e00) =>
+  String.fromCodePoint(...Array.from({ length }, (_, index) => first + ((index * 7919) % 20_000)));
+/** Of four bytes each. */
+const astral = (length: number) => wide(length, 0x20000);
 
 function buildDirectory(): string {
   const oversize = Buffer.concat([PICTURE, Buffer.alloc(16_000_000)]);
@@ -36,7 +38,8 @@ function buildDirectory(): string {
   const groups: TestGroup[] = [
     { id: 'crowd', members: CROWD },
     { id: 'empty', members: ['@empty'] },
-    { id: wide(140), name: wide(460), members: ['anna'] },
+    { id: wide(140), name: wide(390), members: ['anna'] },
+    { id: wide(190), name: astral(256), members: ['anna'] },
     { id: `too-${wide(140)}`, name: wide(460), members: ['anna'] },
     { id: 'ring-1', members: ['@ring-2', 'anna'] },
     { id: 'ring-2', members: ['@ring-1'] },
@@ -72,7 +75,7 @@ describe('a directory with invalid entries', () => {
     expect(await readStatus(service)).toMatchObject({ state: 'IDLE', blockedReason: null });
     expect(await sendRequest('{ users(first: 0) { totalCount } groups(first: 0) { totalCount } }')).toEqual({
       users: { totalCount: CROWD.length + 8 },
-      groups: { totalCount: 9 },
+      groups: { totalCount: 10 },
     });
   });
 
@@ -100,7 +103,7 @@ describe('a directory with invalid entries', () => {
         'same-uuid-2 has the same UUID as another entry',
         'script labeledURI is not an http or https URL',
         'spelled member has 1 values that are not UTF-8',
-        `too-${wide(140)} has an id and a name of more than 1800 bytes`,
+        `too-${wide(140)} has an id and a name of more than 1600 bytes`,
         'twice has the same id as another entry',
         'undecodable givenName is not UTF-8',
       ].sort(),

@@ -17,7 +17,6 @@ export function expectedOf({ auth, baseUrl, scopes }: Pick<Config, 'auth' | 'bas
   };
 }
 
-/** What an access token has to have. */
 type Expected = Readonly<ReturnType<typeof expectedOf>>;
 
 /** Seconds by which the clock of the issuer may differ. */

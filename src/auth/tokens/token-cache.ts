@@ -6,8 +6,9 @@ import { Limit, networkOf } from '../../limits/limits.js';
 import { UnauthenticatedError } from '../authentication.error.js';
 import { headerOf, type VerifiedToken } from './token-verifier.js';
 
-/** One entry takes about a kilobyte. */
 const MAX_TOKENS = 10_000;
+/** Milliseconds for which a rejected opaque token is not introspected again. */
+const REJECTION_MS = 5000;
 /** Opaque tokens of an address that are being introspected or were rejected within a minute. */
 const MAX_REJECTED = 100;
 
@@ -24,6 +25,7 @@ interface Entry extends VerifiedToken {
 @Injectable()
 export class TokenCache {
   private readonly entries = new LRUCache<string, Entry>({ max: MAX_TOKENS });
+  private readonly bad = new LRUCache<string, UnauthenticatedError>({ max: MAX_TOKENS, ttl: REJECTION_MS });
   private readonly running = new Map<string, Promise<VerifiedToken>>();
   private readonly rejected = new Limit('refused-tokens:address', MAX_REJECTED, 60);
   private hits = 0;
@@ -50,39 +52,39 @@ export class TokenCache {
     this.misses++;
     const running = this.running.get(key);
     if (running !== undefined) return running;
+    const bad = this.bad.get(key);
+    if (bad !== undefined) throw bad;
     const counted = entry === undefined && headerOf(token) === null ? networkOf(address) : null;
-    if (counted !== null) this.count(counted);
+    if (counted !== null) {
+      const count = this.rejected.take(counted, 1);
+      const message = 'Too many bad access tokens were sent from this address';
+      if (!count.isTaken)
+        throw new ServiceError('RATE_LIMITED', message, { retryAfter: this.rejected.reset(count) });
+    }
     const verified = this.keep(key, counted, verify);
     this.running.set(key, verified);
     return verified;
   }
 
   get statistics() {
-    const { hits, misses, entries } = this;
-    return { hits, misses, entries: entries.size, bytes: null };
-  }
-
-  private count(network: string): void {
-    const count = this.rejected.take(network, 1);
-    if (count.isTaken) return;
-    const message = 'Too many bad access tokens were sent from this address';
-    throw new ServiceError('RATE_LIMITED', message, { retryAfter: this.rejected.reset(count) });
+    return { hits: this.hits, misses: this.misses, entries: this.entries.size, bytes: null };
   }
 
   /** @param counted where the token is counted until it is known that it is valid, or that the issuer cannot be asked */
   private async keep(key: string, counted: string | null, verify: () => Promise<VerifiedToken>) {
-    let isRejected = false;
+    let rejection: UnauthenticatedError | null = null;
     try {
       const verified = await verify();
       const from = Date.now();
       this.entries.set(key, { ...verified, from, until: from + verified.cacheFor });
       return verified;
     } catch (error) {
-      isRejected = error instanceof UnauthenticatedError;
+      if (error instanceof UnauthenticatedError) rejection = error;
       throw error;
     } finally {
       this.running.delete(key);
-      if (isRejected) this.entries.delete(key);
+      if (rejection !== null) this.entries.delete(key);
+      if (rejection !== null && counted !== null) this.bad.set(key, rejection);
       else if (counted !== null) this.rejected.take(counted, -1);
     }
   }

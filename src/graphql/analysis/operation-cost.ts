@@ -15,7 +15,6 @@ import type { LimitsConfig } from '../../config/settings/service.js';
 export interface SelectedField {
   readonly parentType: GraphQLObjectType;
   readonly field: GraphQLField<unknown, unknown>;
-  /** The response keys from the root. */
   readonly path: readonly string[];
   /** All nodes of the syntax tree that select the field there. */
   readonly nodes: readonly FieldNode[];
@@ -82,7 +81,6 @@ export class CostCount {
   readonly root: Occurrences = { nodes: 1, values: 1, isPage: false };
   values = 0;
   private nodes = 0;
-  /** The connection or list with most of the nodes. */
   private largest: { path: readonly string[]; nodes: number } | null = null;
   private deepest: readonly string[] = [];
   private pointsOfLists = 0;

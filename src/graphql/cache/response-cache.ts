@@ -37,7 +37,6 @@ export function periodOfUrls(now: Date): number {
   return Math.ceil(now.getTime() / URL_PERIOD_MS);
 }
 
-/** The bodies of cached responses, by their data. */
 const bodies = new WeakMap<object, Buffer>();
 
 /** The data of cached responses. Plugins read them as JSON. */

@@ -80,9 +80,10 @@ export class Executor {
  */
 function rejectLargeResult({ data, errors = [] }: ExecutionResult, limit: number): void {
   let count = countCharacters(data, limit);
-  for (const { message, path } of errors) {
+  for (const { message, path, originalError } of errors) {
     if (count > limit) break;
-    count += ERROR + message.length + countCharacters(path, limit);
+    const { details } = (originalError ?? {}) as Partial<ServiceError>;
+    count += ERROR + message.length + countCharacters([path, details], limit);
   }
   if (count <= limit) return;
   throw new ServiceError(

@@ -1,5 +1,6 @@
 import {
   type ASTVisitor,
+  type DocumentNode,
   GraphQLError,
   type GraphQLSchema,
   NoSchemaIntrospectionCustomRule,
@@ -18,17 +19,21 @@ import { LRUCache } from 'lru-cache';
 import { CONFIG } from '../../config/config.module.js';
 import type { RequestParameters } from './request-context.js';
 
-/** Characters of all persisted queries of a process, with the memory of an entry besides its text. */
-const MOST_CHARACTERS = 10_000_000;
-const ENTRY_CHARACTERS = 200;
-
-/** Apollo's own store of persisted queries does not limit their number. It awaits what a store returns, so that a synchronous one will do. */
-export function persistedQueries(): NonNullable<ApolloDriverConfig['persistedQueries']> {
-  const texts = new LRUCache<string, string>({
-    maxSize: MOST_CHARACTERS,
-    sizeCalculation: (text) => text.length + ENTRY_CHARACTERS,
-  });
-  return { cache: texts as never };
+/**
+ * Apollo's own stores do not limit the number of persisted queries, and count documents without their white space and comments. It
+ * awaits what a store returns, so that a synchronous one will do. A document takes a multiple of its text.
+ */
+export function boundedStores(): Pick<ApolloDriverConfig, 'persistedQueries' | 'documentStore'> {
+  const store = <Value extends object | string>(charactersOf: (value: Value) => number) =>
+    new LRUCache<string, Value>({
+      maxSize: 10_000_000,
+      sizeCalculation: (value) => 200 + charactersOf(value),
+    });
+  const documents = store<DocumentNode>(({ loc }) => 4 * (loc?.end ?? 0));
+  return {
+    persistedQueries: { cache: store<string>(({ length }) => length) as never },
+    documentStore: documents as never,
+  };
 }
 
 export function validationRulesOf({ disclosure }: Pick<Config, 'disclosure'>): ValidationRule[] {

@@ -125,7 +125,6 @@ export class EndpointDriver extends ApolloDriver {
   }
 }
 
-/** The steps of the endpoint before and behind Apollo. */
 @Injectable()
 export class Endpoint {
   constructor(

@@ -65,7 +65,6 @@ export type CompiledQuery = (
   sent: Variables,
 ) => ExecutionResult | Promise<ExecutionResult>;
 
-/** What the steps of the endpoint know of a request. */
 export class RequestState {
   principal: Principal | null = null;
   /** The rate limits that were charged, requests first; null if the request is not for the endpoint. */

@@ -85,7 +85,6 @@ function hasEnhancers({ class: type, name }: ResolverMethod): boolean {
   );
 }
 
-/** Nest stores the parameters of a method by «type:index». */
 interface Parameter {
   readonly index: number;
   readonly data?: unknown;

@@ -27,7 +27,7 @@ export const LONGEST_TEXT = 10_000;
 /** Maximum number of characters of a label, such as a school year. It shares an index entry with a name. */
 export const LONGEST_LABEL = 64;
 /** Maximum number of bytes of an id and a name, which share an index entry with the folded name. */
-const LONGEST_NAMED = 1800;
+const LONGEST_NAMED = 1600;
 /** Maximum number of values of a list. Further values are omitted. */
 const MOST_VALUES = 1000;
 
