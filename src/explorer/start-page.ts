@@ -78,7 +78,7 @@ export class StartPageController {
   }
 }
 
-/** Whether a client of the host may sign in as any user, to try the service. */
+/** Whether a client of this host may choose the user who signs in, to try the service. */
 export function isTrialFor(config: Config, host: string | undefined): boolean {
   return !config.production && config.auth.issuer === null && mayUseEmbedded(config, host);
 }
@@ -91,7 +91,7 @@ function orNull(error: unknown): null {
 
 /**
  * Renders the description of the service and the first query, as they apply to the configuration.
- * @param found the first users, if the client may sign in as any user
+ * @param found the first users, if the client may choose the user who signs in
  */
 function renderStartPage(config: Config, status: MirrorStatus | null, found: readonly Found[]): string {
   const [basePath, baseUrl] = [escapeHtml(config.basePath), escapeHtml(config.baseUrl)];

@@ -96,7 +96,7 @@ export class CostCount {
     const { field, path } = selected;
     if (path.length > this.deepest.length) this.deepest = path;
     this.pointsOfLists += product(at.nodes, pointsOfLists(field.name, given));
-    const lengthAsValues = Math.floor(JSON.stringify(given).length / CHARACTERS_OF_VALUE);
+    const argumentValues = Math.floor(JSON.stringify(given).length / CHARACTERS_OF_VALUE);
     const isPage = isConnection(field);
     const size = isPage ? pageSize(selected, given) : listSize(selected, given);
     const isOpenList = size === null && !at.isPage && isListType(getNullableType(field.type));
@@ -109,7 +109,7 @@ export class CostCount {
       if (nodes > (this.largest?.nodes ?? 0)) this.largest = { path, nodes };
     }
     // A page below each of several parents is planned with its arguments for each of them.
-    this.values += values + (at.values > 1 ? product(at.values, lengthAsValues) : 0);
+    this.values += values + (at.values > 1 ? product(at.values, argumentValues) : 0);
     return { nodes, values, isPage };
   }
 

@@ -20,8 +20,8 @@ import { CONFIG } from '../../config/config.module.js';
 import type { RequestParameters } from './request-context.js';
 
 /**
- * Apollo's own stores do not limit the number of persisted queries, and count documents without their white space and comments. It
- * awaits what a store returns, so that a synchronous one will do. A document takes a multiple of its text.
+ * Apollo's own stores do not limit the number of persisted queries, and count documents without their white space and comments.
+ * Apollo awaits what a store returns, so that a synchronous one will do. The nodes of a document take a multiple of its text.
  */
 export function boundedStores(): Pick<ApolloDriverConfig, 'persistedQueries' | 'documentStore'> {
   const store = <Value extends object | string>(charactersOf: (value: Value) => number) =>
