@@ -33,7 +33,6 @@ export function RequireToken(): AccessDecorator {
   return declare({ kind: 'token' });
 }
 
-/** The token must have all of these scopes. */
 export function RequireScopes(...scopes: [BuiltInScope, ...BuiltInScope[]]): AccessDecorator {
   return declare({ kind: 'scopes', scopes });
 }

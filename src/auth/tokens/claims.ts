@@ -131,7 +131,6 @@ function shown(value: unknown): string {
   return text.slice(0, 200).replace(/[^\x20-\x7e]|["\\]/g, '?');
 }
 
-/** Reads a token whose claims are right. */
 export function readMeaning(claims: Claims, { rules, scopes }: Pick<Expected, 'rules' | 'scopes'>) {
   const subject = textOf(claims['sub']);
   const clientId = clientOf(claims, rules);

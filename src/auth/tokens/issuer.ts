@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as sendHttp } from 'node:http';
 import { request as sendHttps } from 'node:https';
-import { json } from 'node:stream/consumers';
 import { Injectable } from '@nestjs/common';
 import {
   createLocalJWKSet,
@@ -33,6 +32,9 @@ const KeySet = z.object({
 /** Every value of `active` but `true` means not active (RFC 7662 §2.2). The other members are judged like claims. */
 const Introspection = z.looseObject({ active: z.json().transform((active) => active === true) });
 
+/** Characters of a response. A key set or an introspection is far smaller. */
+const LONGEST_RESPONSE = 1_000_000;
+
 /** HTTP client of the issuer that AUTH_URL names: discovery, keys, introspection. */
 export class ExternalIssuer {
   /** Finds the key of a token. Throws ServiceUnavailableError if the keys cannot be fetched at the moment. */
@@ -43,7 +45,6 @@ export class ExternalIssuer {
     readonly config: Pick<AuthConfig, 'introspection' | 'certificates'>,
   ) {}
 
-  /** The current public keys of the issuer. */
   async fetchKeys(): Promise<JSONWebKeySet> {
     return this.request((await this.discover()).jwks_uri, KeySet);
   }
@@ -94,8 +95,10 @@ export class ExternalIssuer {
     // An error after the response, such as the end of the time, is one of the response too.
     request.on('error', () => undefined);
     const [response] = (await once(request, 'response')) as [IncomingMessage];
-    if (response.statusCode === 200) return schema.parse(await json(response));
-    response.destroy();
+    let text = '';
+    for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>)
+      if ((text += chunk).length > LONGEST_RESPONSE) throw new Error('The answer of the issuer is too large');
+    if (response.statusCode === 200) return schema.parse(JSON.parse(text));
     throw new Error(`The issuer answered ${response.statusCode}`);
   }
 }

@@ -39,7 +39,6 @@ export const SECRET_PREFIX = 'dirsa_';
 
 /** Time for which a verified JWT is cached. It is short, because an issuer may withdraw a key. */
 const JWT_CACHE_SECONDS = 600;
-/** Time for which an introspection is cached. */
 const INTROSPECTION_CACHE_SECONDS = 60;
 
 /** A principal, and for how many milliseconds it may be cached. */
