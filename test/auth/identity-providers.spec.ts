@@ -1,10 +1,11 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseEnv } from 'node:util';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { TokenVerifier } from '../../src/auth/tokens/token-verifier.js';
-import { EmbeddedIssuer } from '../../src/auth/tokens/issuer.js';
+import { EmbeddedIssuer, ExternalIssuer } from '../../src/auth/tokens/issuer.js';
 import { expectedOf, readMeaning } from '../../src/auth/tokens/claims.js';
 import { type Environment, readConfig } from '../../src/config/config.js';
 import { errorOf } from '../support/error-of.js';
@@ -254,4 +255,26 @@ describe('the settings of tokens', () => {
   ])('are rejected with a reason: %j', (environment, reason) =>
     expect(() => readConfig({ AUTH_URL: 'https://login.example.org', ...environment })).toThrow(reason),
   );
+});
+
+it.each([
+  [1_000_000, 'is read'],
+  [1_000_001, 'is rejected'],
+])('a response of %i characters %s', async (length, outcome) => {
+  const large = createServer((_request, response) => response.end('{"active":true}'.padEnd(length)));
+  await once(large.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const url = `http://127.0.0.1:${(large.address() as AddressInfo).port}/`;
+    const issuer = new ExternalIssuer(url, {
+      introspection: { url, client: null, mayLackAudience: false },
+      certificates: null,
+    });
+    const answered = issuer.introspect('token').then(
+      () => 'is read',
+      () => 'is rejected',
+    );
+    expect(await answered).toBe(outcome);
+  } finally {
+    large.close();
+  }
 });
