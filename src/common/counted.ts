@@ -1,4 +1,4 @@
 /** A number with its noun: «1 group», «2 groups», «2 entries». */
 export function counted(count: number, singular: string, plural = `${singular}s`): string {
-  return `${count} ${count === 1 ? singular : plural}`;
+  return `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`;
 }

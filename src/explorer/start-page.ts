@@ -101,7 +101,7 @@ function renderStartPage(config: Config, status: MirrorStatus | null, found: rea
     `<style>${STYLE}</style>`,
     `<main>
 <header>${MARK}<div><h1>Directory Service</h1><p>${describeState(status, found[0])}</p></div></header>
-<p>A GraphQL API in front of a directory: people, groups, roles in groups that contain groups, and signed URLs of
+<p>A GraphQL API in front of a directory: users, groups, roles in groups that contain groups, and signed URLs of
 photos. Clients ask with a token, and never see the directory itself.</p>
 ${ids === '' ? '' : `<p>Here, every user can sign in with any password, such as ${ids}.</p>`}
 <nav>

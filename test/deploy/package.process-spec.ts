@@ -68,7 +68,7 @@ describe('the installed package', () => {
   it('serves the sample, with a database in the working directory', async () => {
     const { get, stop } = await serve();
     expect((await get('/explorer'))?.status).toBe(200);
-    expect((await get('/'))?.body).toContain('1998 users in 151 groups, read ');
+    expect((await get('/'))?.body).toContain('1,998 users in 151 groups, read ');
     expect(existsSync(join(folder, '.data/postgres'))).toBe(true);
     expect(run('status').stdout).toMatch(/^users +2000\ngroups +152$/m);
     await stop();
