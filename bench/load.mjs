@@ -92,7 +92,7 @@ async function findDeepCursor({ port }, id, token) {
   }
 }
 
-/** The id in different case, which the service ignores: equal requests at the same time would share one execution. */
+/** The id in different case, which the service ignores, so that the requests differ. */
 function spellings(id) {
   const letters = [...id];
   return Array.from({ length: 2 ** letters.length }, (_, pattern) =>
@@ -142,7 +142,7 @@ await runCommand(async (resources) => {
   const probe = async (service, work) => {
     const tokens = [await issuer.tokenOf(personId(0))];
     await load.prepare('members', { query: QUERIES.members.query, port: service.port, variables, tokens });
-    // The first requests of a process take longer, whatever it does beside them.
+    // The first requests of a process take longer also without other work.
     await load.run('members', { seconds: WARM_SECONDS });
     return load.probe('members', work);
   };

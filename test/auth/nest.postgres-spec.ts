@@ -7,6 +7,7 @@ import {
   type CanActivate,
   ConflictException,
   Controller,
+  createParamDecorator,
   type ExecutionContext,
   Get,
   HttpException,
@@ -52,6 +53,7 @@ import {
 import type { Principal, Scope as TokenScope } from '../../src/auth/principal.js';
 import { ScopesGuard } from '../../src/auth/scopes.guard.js';
 import { CachePolicy } from '../../src/graphql/cache/response-cache.js';
+import { ConnectionArguments, connectionTypes } from '../../src/graphql/schema/connection.js';
 import type { RequestContext } from '../../src/graphql/http/request-context.js';
 import { ServiceAccountsService } from '../../src/service-accounts/service-accounts.service.js';
 import { createAppWith } from '../support/servers/nest-application.js';
@@ -76,7 +78,21 @@ class Pet {
   @InheritAccess()
   @Field(() => String, { description: 'Its name.' })
   name!: string;
+
+  @InheritAccess()
+  @Field(() => String, { name: 'title', description: 'Another name in the schema.' })
+  heading!: string;
+
+  @InheritAccess()
+  @Field(() => String, { defaultValue: 'dog', description: 'A default.' })
+  kind?: string;
 }
+
+const texts = { connection: 'Pets.', nodes: 'The pets.', edge: 'A pet in a list.', node: 'The pet.' };
+const PetPage = connectionTypes('Pet', () => Pet, texts).ConnectionType;
+
+const headersOf = (context: ExecutionContext) => context.getArgByIndex<RequestContext>(2).request.headers;
+const Visitor = createParamDecorator((_, context) => headersOf(context)['x-visit']);
 
 const TEXT = { nullable: true, description: 'A text.' };
 const thrown: { error: unknown } = { error: null };
@@ -91,6 +107,16 @@ function fail(): string {
   throw thrown.error;
 }
 
+/** What ran around fields. */
+const ran: string[] = [];
+const note = <Value>(what: string, value: Value): Value => {
+  ran.push(what);
+  return value;
+};
+const interceptor = {
+  intercept: (_: ExecutionContext, next: CallHandler) => note('interceptor', next.handle()),
+};
+
 @Resolver()
 class PetQueries {
   @Public()
@@ -102,9 +128,17 @@ class PetQueries {
   }
 
   @Public()
+  @CachePolicy()
   @Query(() => Pet, TEXT)
   pet(): object {
-    return { name: 'Rex' };
+    return { name: 'Rex', heading: 'Rex I' };
+  }
+
+  @Public()
+  @UseInterceptors(interceptor)
+  @Query(() => PetPage, TEXT)
+  pets(@Args() { first }: ConnectionArguments): object {
+    return { nodes: [{ name: 'Rex' }].slice(0, first), totalCount: 1 };
   }
 
   @RequireScopes('directory')
@@ -143,15 +177,6 @@ class PetQueries {
   }
 }
 
-/** What ran around the fields of `Enhanced`. */
-const ran: string[] = [];
-const note = <Value>(what: string, value: Value): Value => {
-  ran.push(what);
-  return value;
-};
-const interceptor = {
-  intercept: (_: ExecutionContext, next: CallHandler) => note('interceptor', next.handle()),
-};
 const pipe = { transform: (value: unknown) => note('pipe', value) };
 const filter = { catch: () => note('filter', new ConflictException('no')) };
 const middleware: FieldMiddleware = (_, next) => note('middleware', next() as unknown);
@@ -211,6 +236,15 @@ class VisitedPetFields {
   @ResolveField(() => String, TEXT)
   visitor(@Parent() { name }: Pet): string {
     return `${this.visit.header} of ${name}`;
+  }
+}
+
+@Resolver(() => Pet)
+class AskedPetFields {
+  @InheritAccess()
+  @ResolveField(() => String, TEXT)
+  asked(@Parent() { name }: Pet, @Visitor() visitor: string): string {
+    return `${visitor} of ${name}`;
   }
 }
 
@@ -275,7 +309,7 @@ class PetsController {
 
 @Module({
   controllers: [PetsController],
-  providers: [PetQueries, PetFields, GuardedPetFields, Enhanced, Visit, VisitedPetFields],
+  providers: [PetQueries, PetFields, GuardedPetFields, Enhanced, Visit, VisitedPetFields, AskedPetFields],
 })
 class PetsModule {}
 
@@ -358,9 +392,17 @@ describe('an application with a module of another author', () => {
     const { body } = await sendRequest('{ everything(size: 5) renamed(size: 7) }');
     expect(body).toEqual({ everything: JSON.stringify(['everything', true, 5]), renamed: '7' });
     for (const visit of ['one', 'two'])
-      expect((await sendRequest('{ pet { visitor } }', { 'x-visit': visit })).body).toEqual({
-        pet: { visitor: `${visit} of Rex` },
-      });
+      for (const field of ['visitor', 'asked'])
+        expect((await sendRequest(`{ pet { field: ${field} } }`, { 'x-visit': visit })).body).toEqual({
+          pet: { field: `${visit} of Rex` },
+        });
+  });
+
+  it('runs interceptors around a page, and reads fields with another name or a default', async () => {
+    ran.length = 0;
+    const { body } = await sendRequest('{ pet { title kind } pets(first: 5) { nodes { name } } }');
+    const pets = { nodes: [{ name: 'Rex' }] };
+    expect([body, ran]).toEqual([{ pet: { title: 'Rex I', kind: 'dog' }, pets }, ['interceptor']]);
   });
 
   describe('has guards on its routes', () => {
@@ -443,8 +485,7 @@ describe('an element for all resolvers', () => {
   it('runs for root fields and cached responses if a module provides it', async () => {
     const interceptor = new Counter();
     const guard = {
-      canActivate: (context: ExecutionContext) =>
-        context.getArgByIndex<RequestContext>(2).request.headers['x-allowed'] !== undefined,
+      canActivate: (context: ExecutionContext) => headersOf(context)['x-allowed'] !== undefined,
     };
     @Module({
       providers: [

@@ -12,7 +12,8 @@ export function buildService(settings: Settings) {
     host: settings.HOST,
     port: settings.PORT,
     /** Number of processes that serve requests. The embedded identity provider keeps its sessions in one. */
-    workers: settings.AUTH_URL === undefined ? 1 : (settings.WORKERS ?? availableParallelism()),
+    workers:
+      settings.AUTH_URL === undefined ? 1 : (settings.WORKERS ?? (production ? availableParallelism() : 1)),
     baseUrl,
     /** Without a trailing slash, as baseUrl: empty when the service is at the root of its host. */
     basePath: new URL(baseUrl).pathname.replace(/\/+$/, ''),

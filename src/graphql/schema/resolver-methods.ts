@@ -53,7 +53,7 @@ export function connectResolvers(
       const provider = isSingle ? (wrapper.instance as Provider) : null;
       if (!isEnhanced && !hasEnhancers(method)) {
         const resolve = provider && callerOf(provider, method);
-        return resolve === null ? field : { ...field, resolve };
+        return resolve === null ? uncached(field) : { ...field, resolve };
       }
       // Nest has made no resolver for a derived field.
       if (field.resolve !== undefined || provider === null) return uncached(field);

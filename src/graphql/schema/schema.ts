@@ -182,13 +182,18 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
       guarded(field.resolve ? { ...field, resolve: asPreview(field.resolve) } : field, `${type}.${name}`),
     [MapperKind.OBJECT_FIELD]: (field: Field, name, type) => {
       const { resolve, ...rest } = field;
-      // Without Nest's default resolver, graphql-js reads the property itself, with no call for each value.
-      return guarded(resolve?.name === 'rootFieldResolver' ? rest : field, `${type}.${name}`);
+      return guarded(readsProperty(resolve, name) ? rest : field, `${type}.${name}`);
     },
     [MapperKind.INTERFACE_FIELD]: described,
     [MapperKind.INPUT_OBJECT_FIELD]: described,
   }).toConfig();
   return new GraphQLSchema({ ...config, directives: DIRECTIVES.getDirectives() });
+}
+
+/** Whether a resolver of Nest reads the property of this name, without a default: graphql-js does that with no call for each value. */
+function readsProperty(resolve: Field['resolve'], name: string): boolean {
+  const read = resolve as ((root: object) => unknown) | undefined;
+  return read?.name === 'rootFieldResolver' && read({ [name]: name }) === name && read({}) === undefined;
 }
 
 /** Adds to a field what printSdl shows of its access, and to its description the scopes. */
