@@ -28,7 +28,7 @@ const SOON_REST_FACTOR = 9;
 /** Milliseconds without a hint after which the changes are one revision, and the longest time that a change waits for others. */
 const QUIET_MS = 10;
 const LONGEST_BATCH_MS = 200;
-/** Milliseconds after which groups that name a renamed entry are read again. A server rewrites them with an unknown delay. */
+/** Milliseconds after which entries that name a renamed one are read again. A server rewrites them with an unknown delay. */
 const REFINT_DELAYS_MS = [250, 1000, 5000, 30_000];
 /** Milliseconds between a hint of a moved container and the scan: until then, most servers have rewritten the groups. */
 const SETTLE_MS = 250;

@@ -1,5 +1,7 @@
+import { DataSource } from 'typeorm';
 import { BASE_DN, buildLdif, personDn, PICTURE } from '../support/builders/directory.js';
-import { readMembers, readPeople } from '../support/builders/ldap-mirror.js';
+import { readIds, readMembers, readPeople } from '../support/builders/ldap-mirror.js';
+import { modelSetting } from '../support/builders/model-file.js';
 import { eventually } from '../support/eventually.js';
 import { forSuite } from '../support/for-suite.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
@@ -64,5 +66,33 @@ describe.each([
       () => readMembers(directory.service, 'club'),
       members.map((each) => each.replace('anna ', 'annika ')),
     );
+  });
+});
+
+/** The server rewrites references to a renamed entry a moment later, without another entryCSN of the entries that have them. */
+describe.each([
+  { way: 'pushed', syncprov: true },
+  { way: 'polled', syncprov: false },
+])('references of users that the server rewrites, $way', ({ syncprov }) => {
+  const model = "users: {fields: {manager: {type: User, description: 'The manager.', attribute: manager}}}";
+  const ldif = buildLdif([{ id: 'anna' }, { id: 'berta', manager: 'anna' }]);
+  const directory = forSuite(() =>
+    FollowedDirectory.start(
+      { ldif, syncprov, refint: true },
+      { ...modelSetting(model), DIRECTORY_SCAN_SECONDS: '1' },
+    ),
+  );
+  const readManagers = () =>
+    directory.service.app
+      .get(DataSource)
+      .query(
+        `select u.id from "references" r join names n on n.name = r.target join users u on u.key = n.key`,
+      );
+
+  it('name the same user after the user is renamed', async () => {
+    await eventually(readManagers, [{ id: 'anna' }]);
+    await directory.change(rename(personDn('anna'), 'uid=annika'));
+    await eventually(() => readIds(directory.service), ['annika', 'berta']);
+    await eventually(readManagers, [{ id: 'annika' }]);
   });
 });

@@ -1,7 +1,7 @@
 import { arraysOf, chunksOf } from '../../common/chunks.js';
 import type { Writer } from '../../database/statements/statement.js';
 import type { Identity } from '../../sources/directory.js';
-import { COMPARED_BYTES, MEMBERS, type StagedEntry } from './staged-entry.js';
+import { COMPARED_BYTES, type StagedEntry } from './staged-entry.js';
 
 export const SAME_UUID = 'has the same UUID as another entry';
 export const SAME_ID = 'has the same id as another entry';
@@ -54,7 +54,7 @@ const EMPTY = Object.keys(TABLES)
 
 /** Number of references that are sent in one statement. */
 const REFERENCES = 5000;
-/** Number of groups that are read again because of renamed entries. */
+/** Number of entries that are read again because of renamed entries. */
 export const MOST_NAMING = 1000;
 
 /** Entries of a directory, staged in the transaction of the writer. */
@@ -130,11 +130,11 @@ export class Staging {
     return writer.query<(Identity & object)[]>(`${claims('id_folded')} union ${claims('dn_key')}`);
   }
 
-  /** Groups that name a DN that a staged entry no longer has, as they are in the mirror, or as they are staged. */
+  /** Entries that name a DN that a staged entry no longer has, as they are in the mirror, or as they are staged. */
   findNaming(): Promise<Identity[]> {
     return this.writer.query(
       `select distinct e.uuid, e.dn from staged s join names n on n.key = s.key and not n.name = any (s.names)
-         join "references" r on r.target = n.name and r.field = '${MEMBERS}' join entries e on e.key = r.from_key
+         join "references" r on r.target = n.name join entries e on e.key = r.from_key
        where s.reason is null and (not exists (select from staged o where o.key = e.key)
          or exists (select from staged_references o where o.uuid = e.uuid and o.target = n.name)) limit ${MOST_NAMING}`,
     );

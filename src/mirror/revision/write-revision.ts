@@ -10,7 +10,6 @@ import { sweepPictures, writeEntries } from './entries.js';
 import { countLosses, findReasonToHold, type Losses, type RevisionCounts } from './guard.js';
 import { listStagedChanges, noteDiffering, type ListedChanges } from './listed-changes.js';
 import { MOST_NAMING, readHash, Staging } from './staging.js';
-import { MEMBERS } from './staged-entry.js';
 
 /** Another process has written a revision since this one was begun, leads, or has another model. */
 export class OutdatedRevisionError extends Error {
@@ -33,7 +32,7 @@ export interface RevisionRequest {
     identities: readonly Identity[],
     isForced: boolean,
   ) => Promise<void>;
-  /** Whether the directory may rewrite groups when an entry is renamed. */
+  /** Whether the directory may rewrite references when an entry is renamed. */
   readonly isRewritten?: boolean;
   /** Whether only entries are read that hints name: the others must have been read with the same model. */
   readonly isHinted?: boolean;
@@ -115,7 +114,7 @@ async function markBlocked(
   );
 }
 
-/** Milliseconds before each attempt to read a group after a member was renamed. */
+/** Milliseconds before each attempt to read entries after one that they name was renamed. */
 const REWRITTEN_MS = [0, 50, 100, 200, 400];
 /** Number of groups for which a revision waits. More are read again later. */
 const MOST_AWAITED = 20;
@@ -187,7 +186,7 @@ class Revision {
     }
   }
 
-  /** Groups that name the former DN of a renamed entry are read again: the server may have rewritten them without a sign (refint). */
+  /** Entries that name the former DN of a renamed entry are read again: the server may have rewritten them without a sign (refint). */
   private async addNaming(staging: Staging): Promise<void> {
     for (const pause of REWRITTEN_MS) {
       const naming = await staging.findNaming();
@@ -323,7 +322,7 @@ async function readCounts(writer: Writer): Promise<RevisionCounts> {
 
 async function readNaming(writer: Writer): Promise<string[]> {
   const rows = await writer.query<{ uuid: string }[]>(
-    `select distinct e.uuid from moved_names m join "references" r on r.target = m.name and r.field = '${MEMBERS}'
+    `select distinct e.uuid from moved_names m join "references" r on r.target = m.name
        join entries e on e.key = r.from_key
      where not exists (select from names n where n.name = m.name) limit ${MOST_NAMING}`,
   );

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { isMapped, pictureFields } from '../../common/field.js';
+import { type Field, isMapped, pictureFields } from '../../common/field.js';
 import { chunksOf } from '../../common/chunks.js';
 import { pause } from '../../common/pause.js';
 import { DEFAULT_PRESET } from '../../config/model/presets/presets.js';
@@ -46,10 +46,7 @@ export const READ_TIMEOUT_MS = 10_000;
 const SECOND_MS = 1100;
 /** The attribute that OpenLDAP updates with every change of an entry. Other servers do not have it. */
 const ENTRY_CSN = 'entryCSN';
-/**
- * The attributes that contain the searches of dynamic groups: OpenLDAP returns the subtypes of an attribute
- * with it, and the overlay dynlist accepts only subtypes of labeledURI.
- */
+/** The searches of dynamic groups: OpenLDAP returns the subtypes of an attribute, too, and dynlist accepts only those of labeledURI. */
 const DYNAMIC_ATTRIBUTES: readonly string[] = ['labeledURI', 'memberURL'];
 
 /** What says where to look for changes. */
@@ -74,6 +71,8 @@ export class ServerDirectory implements Directory {
   private suffixes: ReadonlySet<string> = new Set();
   private source: HintSource | null = null;
   private readonly pictures: ReadonlySet<string>;
+  /** The attributes in which users name other entries. */
+  private readonly references: ReadonlySet<string>;
   /** Whether the server shows when users were changed. Otherwise they are compared by a hash, like groups. */
   private showsTimes = true;
   /** Whether the account sees identifiers. Otherwise they are made of DNs, by which entries are found. */
@@ -87,9 +86,11 @@ export class ServerDirectory implements Directory {
     readonly connection: LdapConnection,
   ) {
     this.searches = searchesOf(config.mapping, config.baseDn);
-    this.pictures = new Set(
-      pictureFields(config.mapping.users.fields).flatMap(({ attributes }) => attributes.map(attributeKey)),
-    );
+    const { users } = config.mapping;
+    const attributesOf = (fields: readonly Field[]) => fields.flatMap(({ attributes }) => attributes);
+    const references = attributesOf(users.fields.filter(({ reader }) => reader === 'reference'));
+    this.pictures = new Set(attributesOf(pictureFields(users.fields)).map(attributeKey));
+    this.references = new Set([...references, ...namingAttributesOf(users).users].map(attributeKey));
   }
 
   /**
@@ -101,9 +102,7 @@ export class ServerDirectory implements Directory {
     signal: AbortSignal,
     known: readonly string[] = [],
   ): Promise<string | null> {
-    const close = () => {
-      this.close();
-    };
+    const close = this.close.bind(this);
     signal.addEventListener('abort', close);
     try {
       const root = await readRootDse(this.connection);
@@ -176,13 +175,10 @@ export class ServerDirectory implements Directory {
     const identities = { ...this.searches.group, attributes: [this.uuid] };
     for await (const { uuid } of this.search('group', identities)) groups.add(uuid);
     for (const kind of KINDS) {
-      // Servers rewrite groups without another time of change (refint), so groups are compared by all that they have but pictures.
-      const isHashed = kind === 'group' || !this.showsTimes;
-      const attributes = isWhole
-        ? this.searches[kind].attributes
-        : isHashed
-          ? this.searches[kind].attributes.filter((name) => !this.pictures.has(attributeKey(name)))
-          : [this.uuid, this.modifiedAt, ENTRY_CSN];
+      const { attributes: all } = this.searches[kind];
+      const hashed = all.filter((name) => this.isHashed(kind, attributeKey(name)));
+      const listed = [...new Set([this.uuid, this.modifiedAt, ENTRY_CSN, ...hashed])];
+      const attributes = isWhole ? all : listed;
       let page: Listed[] = [];
       let size = 0;
       for await (const found of this.search(kind, { ...this.searches[kind], attributes })) {
@@ -301,6 +297,12 @@ export class ServerDirectory implements Directory {
     }
   }
 
+  /** Servers rewrite what names other entries without another time of change (refint): groups, and the references of users. */
+  private isHashed(kind: EntryKind, attribute: string): boolean {
+    if (this.pictures.has(attribute)) return false;
+    return kind === 'group' || !this.showsTimes || this.references.has(attribute);
+  }
+
   private async stampOf(kind: EntryKind, entry: Entry): Promise<string> {
     const [csn] = entry.text(ENTRY_CSN);
     const [time = ''] = entry.text(this.modifiedAt);
@@ -309,10 +311,10 @@ export class ServerDirectory implements Directory {
     const isRecent = performance.now() - this.latestSeenAt < SECOND_MS;
     const isOpen = csn === undefined && time !== '' && time === this.latest && isRecent;
     const times = [csn ?? '', time.replaceAll('\0', ' '), ...(isOpen ? [randomUUID()] : [])].join(' ');
-    if (kind === 'person' && this.showsTimes) return `${times} ${entry.dn}`;
     const contents = [...entry.attributes]
-      .filter(([name, values]) => values.length > 0 && !this.pictures.has(name))
+      .filter(([name, values]) => values.length > 0 && this.isHashed(kind, name))
       .sort(([left], [right]) => (left < right ? -1 : 1));
+    if (contents.length === 0) return `${times} ${entry.dn}`;
     const digest = createHash('sha256').update(entry.dn);
     for (const [name, values] of contents) {
       digest.update(`\n${name}`);
@@ -339,10 +341,7 @@ export class ServerDirectory implements Directory {
   }
 }
 
-/**
- * Checks that the server is of the kind whose preset applies, because with another preset all entries seem to be deleted.
- * @throws OtherServerError
- */
+/** @throws OtherServerError if the server is not of the kind whose preset applies: with another preset all entries seem to be deleted */
 function requireKind({ isServerGiven, server }: DirectoryConfig, shown: RootDse): void {
   const kind = shown.kind === 'other' ? DEFAULT_PRESET : shown.kind;
   // Samba and Windows can be domain controllers of one domain.

@@ -266,7 +266,7 @@ function configurationOf(directory, options) {
     ...providers.map(replicationOf),
     ...(multiProvider ? ['multiprovider on'] : []),
     ...(syncprov ? ['overlay syncprov', 'syncprov-checkpoint 100 10', 'syncprov-sessionlog 10000'] : []),
-    ...(refint ? ['overlay refint', 'refint_attributes member owner groupAdmin'] : []),
+    ...(refint ? ['overlay refint', 'refint_attributes member owner groupAdmin manager'] : []),
     ...(dynlist ? ['overlay dynlist', 'dynlist-attrset groupOfURLs memberURL member'] : []),
     '',
   ];
