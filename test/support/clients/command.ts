@@ -34,6 +34,7 @@ export class TestProcess {
     args: readonly string[],
     environment: Environment,
     isWatched = false,
+    node = process.execPath,
   ): TestProcess {
     const { PATH, TMPDIR, COVERAGE_DIRECTORY } = process.env;
     const program =
@@ -41,7 +42,7 @@ export class TestProcess {
         ? [`dist/bundled/${file}.js`]
         : ['--import', './test/support/coverage.mjs', `dist/${file}.js`];
     const watch = isWatched ? ['--import', './test/support/watch-main.mjs'] : [];
-    const child = spawnBound(process.execPath, [...watch, ...program, ...args], {
+    const child = spawnBound(node, [...watch, ...program, ...args], {
       env: {
         PATH,
         TMPDIR,

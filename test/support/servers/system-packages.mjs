@@ -45,6 +45,9 @@ const NEEDED_BY_SERVERS = [
   },
 ];
 
+/** The Node.js of the image (Dockerfile), from npm: the tests run with an older one. */
+export const NEWER_NODE = `.tmp/node-24/node_modules/node-linux-${process.arch}/bin/node`;
+
 /** Returns the path of a program, or null if it is not installed. Servers are not on the PATH of all users. */
 export function findProgram(name) {
   const directories = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), '/usr/sbin', '/usr/bin'];
@@ -125,4 +128,15 @@ function endWith(message, isForServers) {
   process.exit(1);
 }
 
-if (process.argv[1] === new URL(import.meta.url).pathname) ensurePackages(process.argv[2] === 'servers');
+function ensureNewerNode() {
+  if (existsSync(NEWER_NODE)) return;
+  const options = ['--prefix', '.tmp/node-24', '--no-package-lock', '--no-audit', '--no-fund'];
+  if (run('npm', 'install', ...options, `node-linux-${process.arch}@24`) !== 0)
+    endWith('The tests need Node.js 24, which npm did not install.', true);
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) {
+  const isForServers = process.argv[2] === 'servers';
+  ensurePackages(isForServers);
+  if (isForServers) ensureNewerNode();
+}
