@@ -59,7 +59,7 @@ function roleIn(rank: number | null): GroupRole | null {
 }
 
 /** The changes of a dry run by kind, for programs. A role is null where there is none. */
-export function groupedChanges({ entries, memberships, ...leftOut }: ListedChanges): object {
+export function groupedChanges({ entries, memberships, quarantined, dangling }: ListedChanges): object {
   const ofKind = (wanted: ListedEntry['kind']) => {
     const found = entries.filter(({ kind }) => kind === wanted);
     const ofChange = (change: ListedEntry['change']) =>
@@ -78,6 +78,7 @@ export function groupedChanges({ entries, memberships, ...leftOut }: ListedChang
   return {
     ...{ users: ofKind('person'), groups: ofKind('group') },
     ...{ memberships: rolesOf(false), nestings: rolesOf(true) },
-    ...leftOut,
+    quarantined: quarantined.map((each) => ({ ...each, kind: each.kind === 'group' ? 'group' : 'user' })),
+    dangling,
   };
 }

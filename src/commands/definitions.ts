@@ -131,11 +131,12 @@ function addServiceAccounts(program: Command): void {
   addCommand(accounts, 'show <id>', 'show one account').action(
     lazy(async () => (await import('./service-accounts.js')).showAccount),
   );
+  const overlap = new Option('--overlap <time>', 'how long the old token stays valid');
   addCommand(accounts, 'rotate <id>', 'create a new token of an account, and let the old one expire', [
     'service-account rotate reports --overlap 0s',
     'Replace a token that was disclosed: the old one expires at once',
   ])
-    .option('--overlap <time>', 'how long the old token stays valid', parseDuration, UNITS['d'])
+    .addOption(overlap.argParser(parseDuration).default(UNITS['d'], '1d'))
     .action(lazy(async () => (await import('./service-accounts.js')).rotateToken));
   addCommand(accounts, 'revoke <id>', 'revoke an account at once and permanently').action(
     lazy(async () => (await import('./service-accounts.js')).revokeAccount),

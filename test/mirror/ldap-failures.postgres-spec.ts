@@ -144,6 +144,15 @@ describe('a server in trouble', () => {
     await eventually(readState, HEALTHY);
   });
 
+  it('that sends only some entries deletes none', async () => {
+    const before = await readNames({ app });
+    await slapd.restart({ limits: `dn.exact="${MIRROR_DN}" size=100` });
+    await expect(service.synchronize()).rejects.toThrow('sizeLimitExceeded');
+    expect(await readNames({ app })).toEqual(before);
+    await slapd.restart({ limits: `dn.exact="${MIRROR_DN}" size=unlimited` });
+    await eventually(readState, HEALTHY);
+  });
+
   it.each<[string, (stranger: TestSlapd) => void, SyncState]>([
     [
       'that sends invalid bytes',

@@ -1,4 +1,4 @@
-import { BASE_DN, buildLdif } from '../support/builders/directory.js';
+import { BASE_DN, buildLdif, personDn } from '../support/builders/directory.js';
 import { readIds, readMembers } from '../support/builders/ldap-mirror.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { eventually } from '../support/eventually.js';
@@ -71,4 +71,21 @@ describe('several bases and members by id', () => {
     await directory.change(move('anna', `ou=people,${BASE_DN}`, FORMER));
     await becomes(['berta', 'karl', 'later'], ['karl MEMBER', 'later MEMBER']);
   });
+});
+
+/** slapadd -q keeps interleaved values as they are, and the server then returns an attribute twice in one entry. */
+it('members by DN and by id in one model, also of an entry that has an attribute twice', async () => {
+  const ids = ['anna', 'berta', 'carl', 'dora'];
+  const group = `dn: ${TEAM}\nobjectClass: groupOfNames\nobjectClass: directoryGroup\nobjectClass: extensibleObject\ncn: team
+member: ${personDn('anna')}\nowner: ${personDn('anna')}\nmember: ${personDn('berta')}\ngroupAdmin: ${personDn('berta')}
+member: ${personDn('carl')}\nmemberUid: dora\n`;
+  const model = 'groups: {members: [{attribute: member}, {attribute: memberUid, by: id}]}';
+  const ldif = [buildLdif(ids.map((id) => ({ id }))), group].join('\n');
+  const directory = await FollowedDirectory.start({ ldif }, modelSetting(model));
+  try {
+    const members = ['anna OWNER', 'berta ADMIN', 'carl MEMBER', 'dora MEMBER'];
+    await eventually(() => readMembers(directory.service, 'team'), members);
+  } finally {
+    await directory.stop();
+  }
 });

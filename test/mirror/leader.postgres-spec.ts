@@ -120,7 +120,7 @@ it('applies nothing on a promoted standby with the number and the lock of the fo
   }
 });
 
-describe('two processes on one database', () => {
+describe.each([2, 3])('%i processes on one database', (count) => {
   let processes: ServiceProcesses;
   let observer: Observer;
   /** Holds locks that a revision needs, late in its transaction. */
@@ -128,7 +128,7 @@ describe('two processes on one database', () => {
   let version = 1;
 
   beforeAll(async () => {
-    processes = await ServiceProcesses.start(2, directoryOfVersion(version));
+    processes = await ServiceProcesses.start(count, directoryOfVersion(version));
     observer = await Observer.open(processes.database.url);
     locking = await Observer.open(processes.database.url);
   });
@@ -145,21 +145,16 @@ describe('two processes on one database', () => {
     return `Anna ${version}`;
   }
 
-  /** The current leader and the other process. */
-  async function findLeader(): Promise<{ leader: ServiceProcess; other: ServiceProcess }> {
-    const [first, second] = processes.each;
-    if (first === undefined || second === undefined) throw new Error('There are not two processes');
-    const leads = async () => [
-      await readMetric(first, 'directory_leader'),
-      await readMetric(second, 'directory_leader'),
-    ];
+  async function findLeader(): Promise<ServiceProcess> {
+    const leads = () => Promise.all(processes.each.map((each) => readMetric(each, 'directory_leader')));
     await eventually(async () => (await leads()).reduce((sum, each) => sum + each, 0), 1);
-    const [isFirst] = await leads();
-    return isFirst === 1 ? { leader: first, other: second } : { leader: second, other: first };
+    const leader = processes.each[(await leads()).indexOf(1)];
+    if (leader === undefined) throw new Error('No process leads');
+    return leader;
   }
 
   it('replace a leader that hangs within a revision, of which nothing remains', async () => {
-    const { leader } = await findLeader();
+    const leader = await findLeader();
     const { revisions } = await observer.contents();
     const before = await observer.leader();
     const waited = countWaiting(leader);
