@@ -327,7 +327,7 @@ export class RunReporter {
     this.lastMode = text;
   }
 
-  reportFailure(reason: string): void {
-    this.failing.note(`Synchronization fails, and the mirror stays unchanged: ${reason}`);
+  reportFailure(reason: string, level?: 'error'): void {
+    this.failing.note(`Synchronization fails, and the mirror stays unchanged: ${reason}`, level);
   }
 }
