@@ -12,6 +12,7 @@ import { type Config, configFor, configOfWorker } from './config/config.js';
 import type { PresetName } from './config/model/presets/presets.js';
 import { PROGRAM } from './config/paths.js';
 import type { DirectoryDataSource } from './database/connections/data-source.js';
+import { Database } from './database/database.js';
 import { DatabaseAwayError, databaseError } from './database/statements/database-error.js';
 import { Indicators } from './health/indicators.js';
 import { PROBE_ROUTES } from './health/health.controller.js';
@@ -98,9 +99,13 @@ async function begin(
   const kind = await connecting;
   if (kind !== null) return kind;
   adapter.onlyRoutes = null;
-  if (cluster.isWorker) notify('serves');
+  const isRead = await whileAway(() => app.get(Database).isRead(), ending);
   const following = app.get(MirrorFollowing);
-  await following.start();
+  const started = following.start();
+  // Before the first revision it cannot serve, and the log must not say that it does.
+  if (!isRead) await started;
+  if (cluster.isWorker) notify('serves');
+  await started;
   if (cluster.isPrimary && !isEnding()) {
     const token = await whileAway(() => app.get(DemoServiceAccount).ensure(), ending);
     logger.log(describeStart(config, token));

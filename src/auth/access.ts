@@ -22,25 +22,16 @@ export interface ResolverMethod {
   readonly name: string;
 }
 
-type AccessDecorator = ClassDecorator & MethodDecorator & PropertyDecorator;
-
 /** No token is required. A route does not read one either. */
-export function Public(): AccessDecorator {
-  return declare({ kind: 'public' });
-}
+export const Public = () => declare({ kind: 'public' });
 
-export function RequireToken(): AccessDecorator {
-  return declare({ kind: 'token' });
-}
+export const RequireToken = () => declare({ kind: 'token' });
 
-export function RequireScopes(...scopes: [BuiltInScope, ...BuiltInScope[]]): AccessDecorator {
-  return declare({ kind: 'scopes', scopes });
-}
+export const RequireScopes = (...scopes: [BuiltInScope, ...BuiltInScope[]]) =>
+  declare({ kind: 'scopes', scopes });
 
 /** Access to the object is enough. Not for root fields and routes. */
-export function InheritAccess(): AccessDecorator {
-  return declare({ kind: 'inherited' });
-}
+export const InheritAccess = () => declare({ kind: 'inherited' });
 
 /** The declaration of a method, or else that of its class. */
 export function declaredAccess(method: object, type: object): Access | undefined {
@@ -53,11 +44,6 @@ export function hasScopes(principal: Principal, required: readonly Scope[]): boo
 
 export function scopesOf(access: Access): readonly Scope[] {
   return access.kind === 'scopes' ? access.scopes : [];
-}
-
-/** The scopes as a key of caches. They are in the order of the configuration. */
-export function nameOfScopes({ scopes }: Pick<Principal, 'scopes'>): string {
-  return [...scopes].join(' ');
 }
 
 /**
@@ -75,7 +61,7 @@ export function viewerOf(principal: Principal | null, bypass: string | null): Vi
 }
 
 /** Guards read the declaration from the metadata, and the schema carries it in the extensions of the field. */
-function declare(access: Access): AccessDecorator {
+function declare(access: Access): ClassDecorator & MethodDecorator & PropertyDecorator {
   return (target: object, property?: string | symbol, descriptor?: PropertyDescriptor) => {
     const method = descriptor?.value as object | undefined;
     Reflect.defineMetadata(ACCESS, access, method ?? target);

@@ -24,11 +24,7 @@ export class ScopesGuard implements CanActivate {
 }
 
 /** Why a principal may not use a field, a route or a member of an input; null if it may. `what` is the subject of a sentence. */
-export function accessRefusal(
-  access: Access,
-  principal: Principal | null,
-  what: string,
-): ServiceError | null {
+export function accessRefusal(access: Access, principal: Principal | null, what: string) {
   if (access.kind === 'public' || access.kind === 'inherited') return null;
   const requiredScopes = scopesOf(access);
   if (principal === null) return UnauthenticatedError.tokenNeeded(what, requiredScopes);

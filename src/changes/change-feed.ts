@@ -4,9 +4,8 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import pLimit from 'p-limit';
 import { AccessLog } from '../access-log/access-log.js';
-import { nameOfScopes } from '../auth/access.js';
 import { OAuthGuard } from '../auth/oauth.guard.js';
-import type { Principal } from '../auth/principal.js';
+import { grantedScopes, type Principal } from '../auth/principal.js';
 import { ServiceUnavailableError } from '../common/errors.js';
 import { Revisions } from '../database/revisions.js';
 import { OUTSIDER, type Viewer } from '../database/visibility/viewer.js';
@@ -134,5 +133,5 @@ export class ChangeFeed {
 /** For whom a token acts, and with which rights. */
 function rightsOf(principal: Principal): string {
   const { countedAs, subject, limitedTo = null } = principal;
-  return JSON.stringify([countedAs, subject, nameOfScopes(principal), limitedTo]);
+  return JSON.stringify([countedAs, subject, grantedScopes(principal), limitedTo]);
 }

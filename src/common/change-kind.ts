@@ -13,4 +13,9 @@ export const CHANGE_KINDS = [
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 export const numberOfKind = (kind: ChangeKind): number => CHANGE_KINDS.indexOf(kind) + 1;
-export const kindNumbered = (number: number): ChangeKind => CHANGE_KINDS[number - 1] ?? 'USER_UPDATED';
+
+export function kindNumbered(number: number): ChangeKind {
+  const kind = CHANGE_KINDS[number - 1];
+  if (kind === undefined) throw new Error(`No kind of change has the number ${number}`);
+  return kind;
+}

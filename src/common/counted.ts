@@ -1,4 +1,3 @@
-/** A number with its noun: «1 group», «2 groups», «2 entries». */
-export function counted(count: number, singular: string, plural = `${singular}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`;
-}
+/** A number with its noun: «1 group», «2 groups», «2,000 entries». */
+export const counted = (count: number, singular: string, plural = `${singular}s`) =>
+  `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`;

@@ -6,7 +6,10 @@ const seal = new KeySeal(Buffer.alloc(16, 7));
 describe('a sealed number', () => {
   it('is opened with the same key and binding', () => {
     const numbers = [0, 1, 2, -3, 2 ** 31, 1_763_683_200_000_017, Number.MAX_SAFE_INTEGER];
-    expect(seal.seal(numbers, BINDING).map((each) => seal.open(each, BINDING))).toEqual(numbers);
+    for (const parent of [0, 1, 2 ** 31 - 1])
+      expect(seal.seal(numbers, BINDING, parent).map((each) => seal.open(each, BINDING))).toEqual(
+        numbers.map((number) => [number, parent]),
+      );
     expect(seal.seal([], BINDING)).toEqual([]);
   });
 
@@ -18,7 +21,7 @@ describe('a sealed number', () => {
   it('is not opened with another key or binding, and not after any change', () => {
     const [sealed = ''] = seal.seal([17], BINDING);
     expect(new KeySeal(Buffer.alloc(16, 8)).open(sealed, BINDING)).toBeNull();
-    expect(seal.open(sealed, 'abcdefghiAA')).toBeNull();
+    expect(seal.open(sealed, 'abcdeAghijk')).toBeNull();
     for (let index = 0; index < sealed.length; index++) {
       const changed = sealed.slice(0, index) + (sealed[index] === 'A' ? 'B' : 'A') + sealed.slice(index + 1);
       // The last character has two bits; the others of it are not part of the text.

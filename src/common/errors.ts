@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-/** Every code of an error with its HTTP status, of which an exception of Nest has the first. docs/http.md describes each one. */
+/** Every code of an error with its HTTP status, of which an exception of Nest has the first: see docs/http.md. */
 const STATUS_OF = {
   BAD_REQUEST: 400,
   GRAPHQL_PARSE_FAILED: 400,
@@ -88,7 +88,7 @@ export class ServiceUnavailableError extends ServiceError {
   }
 }
 
-/** The error for clients: a ServiceError, or an exception of Nest. Null for others, and for a status of a defect, such as 500. */
+/** The error for clients: a ServiceError, or an exception of Nest. Null for others, and for a status of a defect. */
 export function asServiceError(error: unknown): ServiceError | null {
   if (error instanceof ServiceError) return error;
   if (!(error instanceof HttpException)) return null;

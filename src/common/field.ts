@@ -1,8 +1,8 @@
 import type { Match } from './match.js';
 
 /**
- * How a value of an LDAP attribute becomes the value of a field, or one of them if its type is a list. A value with more characters than the maximum in parentheses,
- * or in another form, goes into quarantine.
+ * How a value of an LDAP attribute becomes the value of a field, or one of them if its type is a list. A value with
+ * more characters than the maximum in parentheses, or in another form, goes into quarantine.
  */
 export type FieldReader =
   | 'identity' // by EntryReader.identity; an entry without an id or a name is left out, `createdAt` may be null
@@ -63,7 +63,7 @@ export interface FieldDefinition {
   readonly isPersonal?: false;
   /** Why clients must stop using the field, as a sentence. */
   readonly deprecationReason?: string | undefined;
-  /** For the reader `reference`: what the values, which are DNs, refer to, and the name of the connection of the other side. */
+  /** For the reader `reference`: what the values, which are DNs, refer to, and the connection of the other side. */
   readonly reference?: { readonly to: 'user' | 'group'; readonly reverse: string | null };
 }
 
@@ -74,26 +74,21 @@ export interface Field extends FieldDefinition {
 }
 
 /** Whether the value of a field comes from an attribute of its own. */
-export function isMapped({ reader }: Pick<FieldDefinition, 'reader'>): boolean {
-  return reader !== 'identity' && reader !== 'none' && reader !== 'activity';
-}
+export const isMapped = ({ reader }: Pick<FieldDefinition, 'reader'>) =>
+  reader !== 'identity' && reader !== 'none' && reader !== 'activity';
 
-/** The fields that are properties of the model, which has only a boolean for a picture. A reference is read separately. */
-export function propertyFields(fields: readonly Field[]): Field[] {
-  return fields.filter(({ reader }) => reader !== 'picture' && reader !== 'reference');
-}
+/** The fields that are properties of the model, which has a boolean for a picture. A reference is read separately. */
+export const propertyFields = (fields: readonly Field[]) =>
+  fields.filter(({ reader }) => reader !== 'picture' && reader !== 'reference');
 
-export function pictureFields(fields: readonly Field[]): Field[] {
-  return fields.filter(({ reader }) => reader === 'picture');
-}
+export const pictureFields = (fields: readonly Field[]) =>
+  fields.filter(({ reader }) => reader === 'picture');
 
-/** Maximum number of references of one value of a list, each of which is an object in a response. Further ones are omitted. */
+/** Maximum number of references of one value of a list: each is an object in a response. Further ones are omitted. */
 export const MOST_REFERENCES = 100;
 
 /** Whether the field has all values of its attribute, or the first one. */
-export function isList({ type }: Pick<Field, 'type'>): boolean {
-  return type.startsWith('[');
-}
+export const isList = ({ type }: Pick<Field, 'type'>) => type.startsWith('[');
 
 /** Name of the value of a field in a mapped entry and in JSONB. */
 export function storedName({ name, storedAs = name }: Pick<FieldDefinition, 'name' | 'storedAs'>): string {

@@ -7,17 +7,13 @@ export interface Finding {
   readonly cause?: string | undefined;
 }
 
-export function ok(what: string, text: string | null = null): Finding {
-  return { what, result: 'ok', text };
-}
+const finding =
+  (result: Finding['result']) =>
+  (what: string, text: string, cause?: string): Finding => ({ what, result, text, cause });
 
-export function warning(what: string, text: string, cause?: string): Finding {
-  return { what, result: 'warning', text, cause };
-}
-
-export function problem(what: string, text: string, cause?: string): Finding {
-  return { what, result: 'problem', text, cause };
-}
+export const ok = (what: string, text: string | null = null): Finding => ({ what, result: 'ok', text });
+export const warning = finding('warning');
+export const problem = finding('problem');
 
 /** The code of the innermost error that has one, such as ECONNREFUSED; undefined if there is none. */
 export function codeOf(error: unknown): string | undefined {

@@ -1,6 +1,6 @@
 /**
- * Letters that Unicode does not decompose, and their usual transcriptions. Lower case only. `ς` is σ at the end of a word:
- * lower-casing chooses between the two by the neighboring letters, which differ in a search.
+ * Letters that Unicode does not decompose, and their usual transcriptions. Lower case only. `ς` is σ at the end of a
+ * word: lower-casing chooses between the two by the neighboring letters, which differ in a search.
  */
 const TRANSCRIPTIONS = 'ß ss æ ae œ oe ø o ł l đ d ð d þ th ħ h ı i ŋ n ŧ t ĸ k ς σ'.matchAll(/(\S+) (\S+)/g);
 const SPELLED_OUT = new Map([...TRANSCRIPTIONS].map(([, letter = '', text = '']) => [letter, text]));
@@ -17,9 +17,9 @@ const MARKED_LETTERS =
 const ORDINARY = /^(?:[!-_a-~]| (?! ))*$/;
 
 /**
- * Folds text for comparison: case, accents, compatibility forms (NFKC), forms of apostrophes and dashes, white space, control and
- * invisible characters are ignored. The result has no NUL, which PostgreSQL cannot store. Normalization takes quadratic time:
- * text of clients goes through `parseSearch` and `foldId`, which limit its length.
+ * Folds text for comparison: case, accents, compatibility forms (NFKC), forms of apostrophes and dashes, white space,
+ * control and invisible characters are ignored. The result has no NUL, which PostgreSQL cannot store. Normalization
+ * takes quadratic time: text of clients goes through `parseSearch` and `foldId`, which limit its length.
  */
 export function fold(text: string): string {
   if (ORDINARY.test(text)) return text.toLowerCase();

@@ -45,9 +45,8 @@ export function lookupOf({ nodeType }: { readonly nodeType: NodeType }, input: O
 }
 
 /**
- * Normalizes text, and converts each code point to lower case by its simple mapping (UnicodeData.txt), as LDAP servers do.
- * `toLowerCase` differs in two letters: it chooses a form of sigma by the neighboring letters, and converts `İ` to two
- * code points.
+ * Normalizes text, and converts each code point to lower case by its simple mapping (UnicodeData.txt), as LDAP servers
+ * do. `toLowerCase` differs: it chooses a form of sigma by the letters around it, and converts `İ` to two code points.
  */
 export function normalizeLowerCase(text: string, form: 'NFC' | 'NFKC'): string {
   return text.replaceAll('İ', 'i').normalize(form).replaceAll('Σ', 'σ').toLowerCase();

@@ -3,7 +3,7 @@ import type { LoggerService } from '@nestjs/common';
 /** A reason may contain numbers that differ each time. */
 const MOST_REASONS = 10;
 
-/** Something that does not work for a while. The log has its beginning, each further reason, and its end, each of them once. */
+/** Something that does not work for a while. The log has its beginning, each further reason, and its end, each once. */
 export class Incident {
   private since = 0;
   private readonly said = new Set<string>();

@@ -1,4 +1,4 @@
-/** How the values of a field are compared: by the matching rules of RFC 4517 §4.2 with these names, `phone` by telephoneNumberMatch. */
+/** The matching rules of RFC 4517 §4.2 by which values are compared. `phone` is telephoneNumberMatch. */
 export const MATCHES = ['caseIgnore', 'caseExact', 'phone', 'integer'] as const;
 export type Match = (typeof MATCHES)[number];
 
@@ -7,7 +7,7 @@ const SPACE = /[\t-\r\u0085\p{Z}]/gu;
 const NOTHING = /[\p{Cc}\p{Cf}\p{Variation_Selector}\u034f\u1806\ufffc]/gu;
 /** A combining mark makes the space before it significant (RFC 4518 §2.6.1). */
 const SPACES = /(?: (?!\p{M}))+/gu;
-/** RFC 4517 §4.2.29 ignores spaces and hyphens in a phone number. People also write parentheses, periods and slashes. */
+/** RFC 4517 §4.2.29 ignores spaces and hyphens in a phone number. People also write parentheses, periods, slashes. */
 const PUNCTUATION = /[\p{Pd}\u2212\s().\u2044/]/gu;
 
 /**
@@ -24,7 +24,7 @@ export function prepareValue(text: string, match: Match, isPrefix = false): stri
   return match === 'integer' ? prepared.replace(/^\+?(-?)0*(?=\d+$)/, '$1') : prepared;
 }
 
-/** Full case folding (RFC 3454 B.2): `ß` is `ss`, and `ı` stays different from `i`, which its capital letter would become. */
+/** Full case folding (RFC 3454 B.2): `ß` is `ss`, and `ı` stays different from `i`, although both have one capital. */
 function foldCase(text: string): string {
   return text
     .replace(/[^ı]+/g, (part) => part.toLowerCase().toUpperCase().toLowerCase())

@@ -1,4 +1,4 @@
-/** Characters that move the cursor of a terminal, change the direction of text, or end a line, and surrogates without a pair. */
+/** Characters that move the cursor of a terminal, change the direction of text, or end a line, and lone surrogates. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Makes text of others safe for one line of a terminal. */

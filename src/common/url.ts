@@ -21,9 +21,7 @@ export function faultOfWebsite(text: string): string | null {
 }
 
 /** The host of a URL without the brackets of an IPv6 address. */
-export function hostOf({ hostname }: URL): string {
-  return hostname.replace(/^\[(.*)\]$/, '$1');
-}
+export const hostOf = ({ hostname }: URL) => hostname.replace(/^\[(.*)\]$/, '$1');
 
 /** Whether a host is the local machine (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3, RFC 6761 §6.3). No brackets. */
 export function isLoopback(host: string): boolean {
@@ -33,8 +31,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Whether an IP address is of the public internet. The ranges of private networks, this machine, links, documentation and
- * transition mechanisms are not; an IPv4 address that is written as IPv6 counts as IPv4.
+ * Whether an IP address is of the public internet. The ranges of private networks, this machine, links, documentation
+ * and transition mechanisms are not; an IPv4 address that is written as IPv6 counts as IPv4.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;

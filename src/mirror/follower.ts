@@ -30,6 +30,8 @@ const QUIET_MS = 10;
 const LONGEST_BATCH_MS = 200;
 /** Milliseconds after which entries that name a renamed one are read again. A server rewrites them with an unknown delay. */
 const REFINT_DELAYS_MS = [250, 1000, 5000, 30_000];
+/** Milliseconds after which the last of these readings has begun. */
+const REFINT_MS = 31_000;
 /** Milliseconds between a hint of a moved container and the scan: until then, most servers have rewritten the groups. */
 const SETTLE_MS = 250;
 /** Milliseconds between two checks whether an operator has decided about held changes. */
@@ -154,6 +156,8 @@ class QueueConsumer {
   private confirmedAt = performance.now();
   /** A time, and when the queue has all hints of changes before it. */
   private mark: { readonly asOf: Date; readonly completeAt: number } | null = null;
+  /** Until then, a server may rewrite groups without a hint. */
+  private rewrittenAt = -Infinity;
   private isBlocked = false;
   /** Whether a change of a user can change the members of groups without a hint. */
   private hasDynamicGroups = false;
@@ -232,7 +236,10 @@ class QueueConsumer {
     if (this.mark !== null) return;
     const asOf = await readClock(this.term.session);
     await this.directory.ping();
-    this.mark = { asOf, completeAt: performance.now() + this.directory.hintDelay };
+    this.mark = {
+      asOf,
+      completeAt: Math.max(performance.now() + this.directory.hintDelay, this.rewrittenAt),
+    };
   }
 
   /** The mirror has all changes before the time when it has what the queue names. Null: it is unknown. */
@@ -249,11 +256,12 @@ class QueueConsumer {
     this.isBlocked = outcome.kind === 'blocked' || outcome.kind === 'held';
     // A polled server is scanned soon: what is read without a scan could name entries that have another DN since.
     if (outcome.kind !== 'applied' || outcome.naming.length === 0) return;
-    if (directory.mode !== null && directory.mode !== HintMode.POLLED)
-      for (const delay of REFINT_DELAYS_MS)
-        setTimeout(() => {
-          queue.add(outcome.naming);
-        }, delay).unref();
+    if (directory.mode === null || directory.mode === HintMode.POLLED) return;
+    this.rewrittenAt = performance.now() + REFINT_MS;
+    for (const delay of REFINT_DELAYS_MS)
+      setTimeout(() => {
+        queue.add(outcome.naming);
+      }, delay).unref();
   }
 
   private async awaitDecision(): Promise<void> {
@@ -327,7 +335,7 @@ export class RunReporter {
     this.lastMode = text;
   }
 
-  reportFailure(reason: string): void {
-    this.failing.note(`Synchronization fails, and the mirror stays unchanged: ${reason}`);
+  reportFailure(reason: string, level?: 'error'): void {
+    this.failing.note(`Synchronization fails, and the mirror stays unchanged: ${reason}`, level);
   }
 }

@@ -7,6 +7,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { codeOf } from '../common/finding.js';
 import { Incident } from '../common/incident.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
@@ -109,7 +110,7 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
         const lead = (term: Term) => this.lead(term, reporter, settled);
         await withLeadership(this.dataSource.url, lead, signal, rules, onWait);
       } catch (error) {
-        if (!this.stopping.signal.aborted) await this.reportError(error);
+        if (!this.stopping.signal.aborted) await this.reportError(error, reporter);
         settled();
       }
       this.term = null;
@@ -169,14 +170,15 @@ export class MirrorFollowing implements OnModuleDestroy, BeforeApplicationShutdo
   }
 
   /** Logs why this process no longer follows. What the database rejects, it rejects again: that becomes the state. */
-  private async reportError(error: unknown): Promise<void> {
+  private async reportError(error: unknown, reporter: RunReporter): Promise<void> {
     const reason = error instanceof Error ? error.message : String(error);
     if (error instanceof NotLeadingError || error instanceof OutdatedRevisionError)
       this.logger.warn('Another process has written a revision, or has taken over the synchronization');
-    else if (databaseError(error) instanceof ServiceUnavailableError)
+    // With a full disk (53100), the database is read as before.
+    else if (codeOf(error) !== '53100' && databaseError(error) instanceof ServiceUnavailableError)
       this.databaseAway.note(`Synchronization waits for the database: ${reason}`, 'error');
     else {
-      this.databaseAway.note(`Synchronization fails, and the mirror stays unchanged: ${reason}`, 'error');
+      reporter.reportFailure(reason, 'error');
       const shown = 'The revision cannot be written. The log of the service has the reason';
       await this.state.markFailing(shown, this.term?.number ?? 0).catch(() => undefined);
     }

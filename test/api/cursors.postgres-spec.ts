@@ -11,6 +11,7 @@ const PEOPLE: TestPerson[] = Array.from({ length: 120 }, (_, index) => ({
 const GROUPS: TestGroup[] = [
   { id: 'all', members: PEOPLE.map(({ id }) => id) },
   { id: 'inner', name: 'All inside', members: ['@all'] },
+  { id: 'outer', members: ['@inner'] },
 ];
 
 /** Connections: a document that selects one with these arguments, and another order or filter. */
@@ -28,8 +29,14 @@ const CONNECTIONS: Record<string, (args: string) => string> = {
   members: (args) => `{ group(group: {id: "all"}) { page: members(${args}) { edges { cursor } } } }`,
   'members by role': (args) =>
     `{ group(group: {id: "all"}) { page: members(${args}, orderBy: {field: ROLE}) { edges { cursor } } } }`,
+  'members of another group': (args) =>
+    `{ group(group: {id: "inner"}) { page: members(${args}) { edges { cursor } } } }`,
   'groups of a person': (args) => `{ user(user: {id: "p1"}) { page: groups(${args}) { edges { cursor } } } }`,
+  'groups of another person': (args) =>
+    `{ user(user: {id: "p2"}) { page: groups(${args}) { edges { cursor } } } }`,
   parents: (args) => `{ group(group: {id: "all"}) { page: parents(${args}) { edges { cursor } } } }`,
+  'parents of another group': (args) =>
+    `{ group(group: {id: "inner"}) { page: parents(${args}) { edges { cursor } } } }`,
   subgroups: (args) => `{ group(group: {id: "inner"}) { page: subgroups(${args}) { edges { cursor } } } }`,
   changes: (args) => `{ page: changes(${args}) { edges { cursor } } }`,
   'a search': (args) => `{ page: search(query: "person", ${args}) { edges { cursor } } }`,
@@ -45,7 +52,7 @@ describe('a cursor', () => {
     authorization = await service.serviceAccount('read', 'directory');
   });
 
-  it.each(NAMES)('of %s is rejected by every other connection, order and filter', async (name) => {
+  it.each(NAMES)('of %s is rejected by every other connection, object, order and filter', async (name) => {
     const cursor = await firstCursor(name);
     for (const other of NAMES) {
       expect([other, await codesOf(other, 'after', cursor)]).toEqual([
@@ -57,7 +64,7 @@ describe('a cursor', () => {
 
   it.each(NAMES)('of %s has the number of its row sealed, and none is accepted that is not', async (name) => {
     const cursor = await firstCursor(name);
-    const parts = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    const parts = valuesOf(cursor);
     const place = name === 'changes' ? -2 : -1;
     expect(parts.at(place)).toMatch(/^[\w-]{22}$/);
     const forged = Buffer.from(JSON.stringify(parts.with(place, 1))).toString('base64url');
@@ -86,8 +93,14 @@ describe('a cursor', () => {
   });
 
   it('that is forged with any content returns a page or an error, and has no other effect', async () => {
-    const bindings = new Map<string, string>();
-    for (const name of NAMES) bindings.set(name, bindingOf(await firstCursor(name)));
+    const { seal } = service.app.get(Database);
+    const bindings = new Map<string, [binding: string, parent: number]>();
+    for (const name of NAMES) {
+      const cursor = await firstCursor(name);
+      const binding = bindingOf(cursor);
+      const parents = valuesOf(cursor).flatMap((each) => seal.open(each, binding)?.slice(1) ?? []);
+      bindings.set(name, [binding, parents[0] ?? 0]);
+    }
     const value = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 20 }),
       fc.integer(),
@@ -115,11 +128,12 @@ describe('a cursor', () => {
       index: fc.nat(5),
       end: fc.constantFrom('after' as const, 'before' as const),
     });
-    const { seal } = service.app.get(Database);
     await fc.assert(
       fc.asyncProperty(forgeries, async ({ name, values, number, index, end }) => {
-        const binding = bindings.get(name) ?? '';
-        const parts = values.map((each, at) => (at === index ? seal.seal([number], binding).join() : each));
+        const [binding, parent] = bindings.get(name) ?? ['', 0];
+        const parts = values.map((each, at) =>
+          at === index ? seal.seal([number], binding, parent).join() : each,
+        );
         const forged = Buffer.from(JSON.stringify([binding, ...parts])).toString('base64url');
         const codes = await codesOf(name, end, forged);
         expect([[], ['INVALID_CURSOR'], ['CHANGE_CURSOR_EXPIRED']]).toContainEqual(codes);
@@ -232,7 +246,10 @@ function documentOf(name: string, args: string): string {
   return document(args);
 }
 
+function valuesOf(cursor: string): unknown[] {
+  return JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+}
+
 function bindingOf(cursor: string): string {
-  const [binding] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as string[];
-  return binding ?? '';
+  return String(valuesOf(cursor)[0]);
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { Revisions } from '../../src/database/revisions.js';
+import { MirrorState, SyncState } from '../../src/mirror/status/mirror-state.js';
 import { writeClients } from '../support/clients/clients.js';
 import { PICTURE, buildLdif } from '../support/builders/directory.js';
 import { dataOf, type HttpAnswer, post, send } from '../support/clients/http.js';
@@ -91,10 +92,10 @@ const loggedErrors = jest.spyOn(Logger.prototype, 'error');
 const WAITS = /^Synchronization waits for the database: /;
 const lasting = (text: string) => expect.stringMatching(new RegExp(`^${text} after \\d+ s$`)) as string;
 
-function directoryOf(number: number): string {
+function directoryOf(number: number, description = 'Go'): string {
   return buildLdif(
     [{ id: 'olga', name: `Olga of ${number}`, photo: PICTURE }],
-    [{ id: 'club', members: ['olga'], owners: ['olga'] }],
+    [{ id: 'club', members: ['olga'], owners: ['olga'], description }],
   );
 }
 
@@ -238,6 +239,7 @@ async function expectBack(): Promise<void> {
   });
 }
 
+const statusOf = () => service.app.get(MirrorState).get();
 const changeDirectory = () => service.replaceDirectory(directoryOf(++revision));
 
 describe('a PostgreSQL that', () => {
@@ -339,11 +341,19 @@ describe('a PostgreSQL that', () => {
     const large = randomBytes(4500).toString('hex');
     try {
       await Promise.all([expectRefused(() => preview(large)), expectHealthy()]);
-      changeDirectory();
+      service.replaceDirectory(directoryOf(++revision, large));
+      await service.until(async () => (await statusOf()).state === SyncState.FAILING);
+      expect((await statusOf()).reason).toContain('The log of the service has the reason');
+      expect(loggedErrors.mock.calls.flat()).toContainEqual(
+        expect.stringMatching(
+          /^Synchronization fails, and the mirror stays unchanged: .*No space left on device/,
+        ),
+      );
       expect([await servedTo(bearer), (await readiness()).status]).toEqual([before, 200]);
     } finally {
       disk.free();
     }
     await expectBack();
+    expect((await statusOf()).state).toBe(SyncState.IDLE);
   });
 });

@@ -4,6 +4,7 @@ import { connect, createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import pg from 'pg';
 import { buildLdif } from '../support/builders/directory.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { EventStream } from '../support/clients/event-stream.js';
@@ -76,12 +77,23 @@ async function countRequests(): Promise<number> {
 }
 
 describe('several processes that serve requests', () => {
-  beforeAll(async () => {
-    service = await start();
-  });
-
   afterAll(async () => {
     if (!service.hasEnded) await service.kill('SIGKILL');
+  });
+
+  it('are ready when the directory has been read', async () => {
+    const readiness = async () => (await send({ config }, { path: '/_readiness' }).catch(() => null))?.status;
+    const client = new pg.Client(database.url);
+    await client.connect();
+    await client.query('begin; lock table revisions in exclusive mode');
+    service = TestProcess.start('main', [], environment);
+    await eventually(readiness, 503);
+    // The others start when the first one serves. This takes longer.
+    await runCommand(['--version'], {});
+    expect(service.children).toHaveLength(1);
+    await client.end();
+    await service.untilPrinted(/Ready at/);
+    expect(await readiness()).toBe(200);
   });
 
   it('are two, of which one follows the directory', async () => {

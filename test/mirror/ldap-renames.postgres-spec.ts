@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { BASE_DN, buildLdif, personDn, PICTURE } from '../support/builders/directory.js';
 import { readIds, readMembers, readPeople } from '../support/builders/ldap-mirror.js';
 import { modelSetting } from '../support/builders/model-file.js';
+import { readStatus } from '../support/clients/mirror.js';
 import { eventually } from '../support/eventually.js';
 import { forSuite } from '../support/for-suite.js';
 import { FollowedDirectory } from '../support/servers/ldap.js';
@@ -36,6 +38,25 @@ const LDIF = [
   ...CONTAINERS.map(({ rdn }) => person(`uid=${idBelow(rdn)},${rdn},${PEOPLE}`, idBelow(rdn))),
   `dn: cn=club,ou=groups,${BASE_DN}\nobjectClass: groupOfNames\ncn: club\n${namesOf('uid=anna', 'rdn')}`,
 ].join('\n');
+
+it('the time of the mirror is none at which the server may still rewrite groups', async () => {
+  const ldif = buildLdif([{ id: 'anna' }, { id: 'ben' }], [{ id: 'club', members: ['anna', 'ben'] }]);
+  const directory = await FollowedDirectory.start({ ldif }, { DIRECTORY_SCAN_SECONDS: '3600' });
+  const { service } = directory;
+  const asOf = async () => Date.parse((await readStatus(service)).asOf ?? '');
+  try {
+    const before = Date.now();
+    await service.until(async () => (await asOf()) > before);
+    await directory.change(rename(personDn('anna'), 'uid=annika'));
+    await service.until(async () => 'annika' in (await readPeople(service)));
+    const renamed = Date.now();
+    // Each confirmation of the time follows one second after the last one.
+    await sleep(4000);
+    expect(await asOf()).toBeLessThan(renamed);
+  } finally {
+    await directory.stop();
+  }
+});
 
 describe.each([
   { way: 'pushed', syncprov: true },

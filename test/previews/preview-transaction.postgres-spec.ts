@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { ServiceError } from '../../src/common/errors.js';
+import { settlesWithin } from '../../src/common/settles-within.js';
 import type { DirectoryDataSource } from '../../src/database/connections/data-source.js';
 import { Database } from '../../src/database/database.js';
 import type { PreviewTransaction } from '../../src/database/statements/preview-transaction.js';
@@ -161,20 +162,42 @@ describe('a preview transaction on a server', () => {
   });
 
   it('waits above the maximum number, then fails, and delays no reads', async () => {
-    const held = await Promise.all(Array.from({ length: LIMIT }, () => hold()));
-    const refused = send(RENAME);
+    const held = await hold();
+    const sent = Array.from({ length: LIMIT }, () => send(RENAME));
     const reads = Array.from({ length: 20 }, () => send('{ group(group: {id: "club"}) { name } }'));
     expect((await Promise.all(reads)).map(({ status }) => status)).toEqual(reads.map(() => 200));
-    const answer = await refused;
+    const answer = await Promise.race(sent);
     expect(refusalOf(answer)).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(answer.headers['retry-after']).toBe('1');
     expect(TestMutations.begun).toEqual([]);
 
-    const waiting = send(RENAME);
-    await sleep(200);
-    for (const { release } of held) release();
-    expect((await waiting).status).toBe(200);
-    await Promise.all(held.map(({ ended }) => ended));
+    held.release();
+    const statuses = (await Promise.all(sent)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(LIMIT - 1);
+    await held.ended;
+  });
+
+  it('waits for another one, and is not repeated, if both change the same rows', async () => {
+    const one = 'one: testRename(group: "club", name: "Go") { group { name } }';
+    const other = 'other: testRename(group: "team", name: "Go") { group { name } }';
+    const orders = [`${one} ${other}`, `${other} ${one}`];
+    for (let time = 0; time < 5; time++) {
+      const answers = await Promise.all(orders.map((order) => send(`mutation { ${order} }`)));
+      for (const { body } of answers)
+        expect(JSON.parse(body)).toEqual({
+          data: { one: { group: { name: 'Go' } }, other: { group: { name: 'Go' } } },
+        });
+    }
+    expect(TestMutations.begun).toHaveLength(20);
+  });
+
+  it('ends before a dry run changes the same rows', async () => {
+    const { release, ended } = await hold();
+    const planned = service.synchronize({ dryRun: true });
+    expect(await settlesWithin(500, planned)).toBe(false);
+    release();
+    await ended;
+    expect((await planned).kind).toBe('planned');
   });
 });
 

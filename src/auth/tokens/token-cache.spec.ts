@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { UnauthenticatedError } from '../authentication.error.js';
 import { TokenCache } from './token-cache.js';
 import type { VerifiedToken } from './token-verifier.js';
@@ -107,9 +107,40 @@ describe('the cache of tokens', () => {
     gate = new EventEmitter().setMaxListeners(200);
     const flooding = Promise.all(Array.from({ length: 120 }, (_, index) => judge(`slow-${index}`)));
     const [known, fresh] = [judge('known'), judge('new', ELSEWHERE)];
-    expect(questions).toBe(1 + 100 + 2);
-    gate.emit('open');
+    await nextTurn();
+    expect(questions).toBe(1 + 50 + 2);
+    const opened = gate;
+    gate = null;
+    opened.emit('open');
     expect(await Promise.all([known, fresh])).toEqual(['good', 'good']);
     expect((await flooding).filter((code) => code === 'RATE_LIMITED')).toHaveLength(20);
+    expect(questions).toBe(1 + 100 + 2);
+  });
+
+  it('accepts any number of valid opaque tokens of an address at once, and introspects fifty at a time', async () => {
+    const names = Array.from({ length: 170 }, (_, index) => `valid-${index}`);
+    for (const name of names) good.add(name);
+    gate = new EventEmitter().setMaxListeners(200);
+    const judged = Promise.all(names.map((name) => judge(name)));
+    for (const asked of [50, 100, 150, 170]) {
+      await nextTurn();
+      expect(questions).toBe(asked);
+      gate.emit('open');
+    }
+    expect(new Set(await judged)).toEqual(new Set(['good']));
+  });
+
+  it('does not ask an issuer that is away about the tokens that wait', async () => {
+    const away = async () => {
+      questions++;
+      await nextTurn();
+      throw new Error('away');
+    };
+    const asked = Array.from({ length: 500 }, (_, index) => tokens.findOrVerify(`${index}`, HERE, away));
+    const results = await Promise.allSettled(asked);
+    expect(results.every(({ status }) => status === 'rejected')).toBe(true);
+    expect(questions).toBe(50);
+    good.add('back');
+    expect(await judge('back')).toBe('good');
   });
 });

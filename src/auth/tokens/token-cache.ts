@@ -9,8 +9,10 @@ import { headerOf, type VerifiedToken } from './token-verifier.js';
 const MAX_TOKENS = 10_000;
 /** Milliseconds for which a rejected opaque token is not introspected again. */
 const REJECTION_MS = 5000;
-/** Opaque tokens of an address that are being introspected or were rejected within a minute. */
-const MAX_REJECTED = 100;
+/** Opaque tokens of an address that may be rejected within a minute. */
+const MAX_REJECTIONS = 100;
+/** Unknown opaque tokens of an address that are introspected at once. Others wait for them. */
+const LANES = 50;
 
 /** A verified token, and between which times it is used. An entry stays afterwards: its token was valid before. */
 interface Entry extends VerifiedToken {
@@ -25,9 +27,12 @@ interface Entry extends VerifiedToken {
 @Injectable()
 export class TokenCache {
   private readonly entries = new LRUCache<string, Entry>({ max: MAX_TOKENS });
-  private readonly bad = new LRUCache<string, UnauthenticatedError>({ max: MAX_TOKENS, ttl: REJECTION_MS });
+  /** Why opaque tokens were rejected. */
+  private readonly rejectedTokens = new LRUCache<string, Error>({ max: MAX_TOKENS, ttl: REJECTION_MS });
   private readonly running = new Map<string, Promise<VerifiedToken>>();
-  private readonly rejected = new Limit('refused-tokens:address', MAX_REJECTED, 60);
+  private readonly rejectionsOfNetwork = new Limit('refused-tokens:address', MAX_REJECTIONS, 60);
+  /** The key of the last unknown opaque token in each lane of an address. */
+  private readonly lanes = new LRUCache<string, string>({ max: MAX_TOKENS });
   private hits = 0;
   private misses = 0;
 
@@ -52,16 +57,10 @@ export class TokenCache {
     this.misses++;
     const running = this.running.get(key);
     if (running !== undefined) return running;
-    const bad = this.bad.get(key);
-    if (bad !== undefined) throw bad;
-    const counted = entry === undefined && headerOf(token) === null ? networkOf(address) : null;
-    if (counted !== null) {
-      const count = this.rejected.take(counted, 1);
-      const message = 'Too many bad access tokens were sent from this address';
-      if (!count.isTaken)
-        throw new ServiceError('RATE_LIMITED', message, { retryAfter: this.rejected.reset(count) });
-    }
-    const verified = this.keep(key, counted, verify);
+    const rejection = this.rejectedTokens.get(key);
+    if (rejection !== undefined) throw rejection;
+    const isUnknown = entry === undefined && headerOf(token) === null;
+    const verified = this.keep(key, isUnknown ? networkOf(address) : null, verify);
     this.running.set(key, verified);
     return verified;
   }
@@ -70,22 +69,39 @@ export class TokenCache {
     return { hits: this.hits, misses: this.misses, entries: this.entries.size, bytes: null };
   }
 
-  /** @param counted where the token is counted until it is known that it is valid, or that the issuer cannot be asked */
-  private async keep(key: string, counted: string | null, verify: () => Promise<VerifiedToken>) {
-    let rejection: UnauthenticatedError | null = null;
+  /** @param network where the rejection of an unknown opaque token counts */
+  private async keep(key: string, network: string | null, verify: () => Promise<VerifiedToken>) {
     try {
+      if (network !== null) await this.admit(key, network);
       const verified = await verify();
       const from = Date.now();
       this.entries.set(key, { ...verified, from, until: from + verified.cacheFor });
       return verified;
     } catch (error) {
-      if (error instanceof UnauthenticatedError) rejection = error;
+      if (error instanceof UnauthenticatedError) {
+        this.entries.delete(key);
+        if (network !== null) {
+          this.rejectionsOfNetwork.take(network, 1);
+          this.rejectedTokens.set(key, error);
+        }
+      }
       throw error;
     } finally {
       this.running.delete(key);
-      if (rejection !== null) this.entries.delete(key);
-      if (rejection !== null && counted !== null) this.bad.set(key, rejection);
-      else if (counted !== null) this.rejected.take(counted, -1);
     }
+  }
+
+  /** Waits for the token before it in its lane. Unless that one was judged, the issuer is not asked about this one. */
+  private async admit(key: string, network: string): Promise<void> {
+    const lane = `${this.misses % LANES} ${network}`;
+    const previous = this.running.get(this.lanes.get(lane) ?? '');
+    this.lanes.set(lane, key);
+    await previous?.catch((error: unknown) => {
+      if (!(error instanceof UnauthenticatedError)) throw error;
+    });
+    const count = this.rejectionsOfNetwork.take(network, 0);
+    if (count.taken < MAX_REJECTIONS) return;
+    const message = 'Too many bad access tokens were sent from this address';
+    throw new ServiceError('RATE_LIMITED', message, { retryAfter: this.rejectionsOfNetwork.reset(count) });
   }
 }

@@ -1,4 +1,4 @@
-import type { CursorValue, KeySeal } from '../../common/cursor.js';
+import { type CursorValue, foreignCursor, type KeySeal } from '../../common/cursor.js';
 import type { PageArguments, PageSelection } from '../../common/page.js';
 import { type Reader, REVISION, type Statement, statement, type Values } from '../statements/statement.js';
 
@@ -47,6 +47,7 @@ export interface PageSource {
 interface Parents {
   /** A table with one row for each, whose alias `parent` has their `key`; none for a connection at the root. */
   readonly tables: readonly string[];
+  /** The first one is their key. */
   readonly columns: readonly string[];
 }
 
@@ -54,19 +55,15 @@ const ROOT: Parents = { tables: [], columns: [] };
 
 export type NameColumns = readonly [sortName: string, key: string];
 
-export function byName([sortName, key]: NameColumns): OrderColumn[] {
-  return [
-    { sql: sortName, type: 'text' },
-    { sql: key, type: 'number' },
-  ];
-}
+export const byName = ([sortName, key]: NameColumns): OrderColumn[] => [
+  { sql: sortName, type: 'text' },
+  { sql: key, type: 'number' },
+];
 
-export function byTime(time: string, key: string): OrderColumn[] {
-  return [
-    { sql: time, type: 'timestamp' },
-    { sql: key, type: 'number' },
-  ];
-}
+export const byTime = (time: string, key: string): OrderColumn[] => [
+  { sql: time, type: 'timestamp' },
+  { sql: key, type: 'number' },
+];
 
 /** A statement for the pages of all parents. Each column of a page is one JSON array, parsed in half the time of as many rows. */
 export interface PageQuery {
@@ -79,6 +76,7 @@ export interface PageQuery {
   readonly cursors: PageSelection['cursors'];
   /** The number of columns of a page. Those of the order are the last ones. */
   readonly width: number;
+  readonly bounds: readonly Bound[];
 }
 
 /** Values that are not selected are null. */
@@ -95,17 +93,19 @@ const FIRST = 3;
 
 /** One page of rows, in the order of the connection, whether it was requested by `first` or `last`. */
 export class Page<Row extends unknown[]> {
-  readonly rows: readonly Row[];
+  private readonly shown: readonly Row[];
   readonly hasNextPage: boolean;
   readonly hasPreviousPage: boolean;
   /** The total if it was selected, otherwise 0. */
   readonly totalCount: number;
   /** The columns of the parent. */
   readonly parent: readonly unknown[];
+  /** The first column of the parent; 0: there is none. */
+  private readonly parentKey: number;
   /** The selected values of each order column, in the order in which they were read. */
   private readonly places: readonly CursorValue[][];
   /** Additional values in cursors. */
-  private readonly cursorExtras: readonly CursorValue[];
+  private readonly cursorExtras: CursorValue[];
   /** The cursors of `places`; null before the first one is requested. */
   private cursors: readonly string[] | null = null;
 
@@ -123,24 +123,32 @@ export class Page<Row extends unknown[]> {
     const read = (columns[0] ?? []).map((_, index) => own.map((column) => column?.[index]) as Row);
     const beyond = read.length > limit;
     if (beyond) read.length = limit;
-    this.rows = backward ? read.reverse() : read;
+    this.shown = backward ? read.reverse() : read;
     this.hasNextPage = (!backward && beyond) || hasLaterRows === true;
     this.hasPreviousPage = (backward && beyond) || hasEarlierRows === true;
     this.totalCount = total ?? 0;
     this.parent = row.slice(FIRST + width, -1);
+    this.parentKey = (this.parent[0] ?? 0) as number;
     this.cursorExtras = source.cursorsHaveRevision === true ? [(row.at(-1) ?? '') as string] : [];
     // A source without columns has one that counts rows.
     this.places = columns.slice(Math.max(1, own.length)) as CursorValue[][];
   }
 
+  /** @throws ServiceError INVALID_CURSOR if a cursor of the arguments is of another parent */
+  get rows(): readonly Row[] {
+    for (const { parent, argument } of this.query.bounds)
+      if (parent !== this.parentKey) throw foreignCursor(argument);
+    return this.shown;
+  }
+
   /** The cursor of a row, or null if there is no such row, or if its cursor was not selected. */
   cursorAt(index: number): string | null {
     const { query, places } = this;
-    const { length } = this.rows;
+    const { length } = this.shown;
     if (index < 0 || index >= length || places.length === 0) return null;
     const read = query.backward ? length - 1 - index : index;
     const place = query.cursors === 'every' ? read : Math.sign(read);
-    this.cursors ??= this.seal.encode(query.source.binding, places, this.cursorExtras);
+    this.cursors ??= this.seal.encode(query.source.binding, places, this.cursorExtras, this.parentKey);
     return this.cursors[place] ?? null;
   }
 }
@@ -172,12 +180,12 @@ export async function readPages<Row extends unknown[] = unknown[]>(
   keys: readonly number[],
 ): Promise<Page<Row>[]> {
   const table = `unnest(${source.values.add(keys)}::integer[]) with ordinality parent (key, position)`;
-  const parents = { tables: [table], columns: ['parent.position'] };
+  const parents = { tables: [table], columns: ['parent.key', 'parent.position'] };
   const query = planPage(source, page, selection, parents, reader.seal);
   const rows = await reader.read<PageRow>(query.statement, query.values);
   // PostgreSQL usually returns this order, but does not guarantee it.
   const pages = rows.map((row) => new Page<Row>(query, row, reader.seal));
-  return pages.sort((left, right) => Number(left.parent[0]) - Number(right.parent[0]));
+  return pages.sort((left, right) => Number(left.parent[1]) - Number(right.parent[1]));
 }
 
 /** Plans one statement for a page under each parent (keyset pagination). @throws ServiceError INVALID_CURSOR */
@@ -219,6 +227,7 @@ export function planPage(
   return {
     ...{ statement: statement(text, { returnsRevision: true }), values: source.values.all, source },
     ...{ limit, backward, cursors: selection.cursors, width: names.length },
+    bounds: [after, before].filter((each) => each !== null),
   };
 }
 
@@ -275,17 +284,13 @@ function selectRows(
   return `with ${relations.join(', ')}\n${select(columns, `${found} ${joins}`, [])}`;
 }
 
-function orderBy({ columns }: PageOrder, direction: SortDirection): string {
-  return columns.map(({ sql }) => `${sql} ${direction.toLowerCase()}`).join(', ');
-}
+const orderBy = ({ columns }: PageOrder, direction: SortDirection) =>
+  columns.map(({ sql }) => `${sql} ${direction.toLowerCase()}`).join(', ');
 
-function opposite(direction: SortDirection): SortDirection {
-  return direction === 'ASC' ? 'DESC' : 'ASC';
-}
+const opposite = (direction: SortDirection) => (direction === 'ASC' ? 'DESC' : 'ASC');
 
-function where(conditions: readonly string[]): string {
-  return conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
-}
+const where = (conditions: readonly string[]) =>
+  conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
 
 /** An instant in a cursor is in milliseconds since 1970. */
 function outputOf({ sql, type }: OrderColumn): string {
@@ -293,6 +298,9 @@ function outputOf({ sql, type }: OrderColumn): string {
 }
 
 interface Bound {
+  readonly argument: 'after' | 'before';
+  /** The key of the parent whose page had the cursor; 0 at the root. */
+  readonly parent: CursorValue;
   /** SQL condition for the rows of the page. */
   readonly beyond: string;
   /** SQL condition for the rows on the other side. The row of the cursor is the first of them. */
@@ -316,6 +324,7 @@ function bound(
   const onwards = argument === 'after' ? order.direction : opposite(order.direction);
   const [further, nearer] = onwards === 'ASC' ? ['>', '<'] : ['<', '>'];
   return {
+    ...{ argument, parent: place.at(-1) ?? 0 },
     beyond: `${columns} ${further} ${here}`,
     outside: `${columns} ${nearer}= ${here}`,
     outwards: opposite(onwards),

@@ -112,9 +112,9 @@ export class PreviewTransaction implements Reader, Writer {
 
   private async begin(viewer: viewers.Viewer, readsRoles: boolean, rules: number): Promise<void> {
     const revision = ifWrittenWith(viewer.seesHidden ? 0 : rules, 'revision_uuid');
-    // All statements see one revision. None is written until the end: it would change the rows that the preview changes.
+    // All statements see one revision. Neither one nor another preview is written until the end: they change the same rows.
     const begin = `begin isolation level repeatable read; set local lock_timeout = ${this.dataSource.timeLimits.lock};
-      lock table revisions in share mode`;
+      lock table revisions in share row exclusive mode`;
     const text = `${begin}; select ${revision} as id from mirror_state`;
     // The driver returns one result for each statement of a text; its types say otherwise.
     const results: unknown = await this.connection.query(text);

@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { PersonalDataAccess } from '../../access-log/personal-data.decorator.js';
-import { nameOfScopes } from '../../auth/access.js';
+import { grantedScopes } from '../../auth/principal.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { Revisions } from '../../database/revisions.js';
@@ -126,5 +126,5 @@ export function nameOf(
   const { subject, limitedTo } = principal;
   const limit = limitedTo ? ` in ${limitedTo.join()}` : '';
   // Quoted, because the issuer chooses the subject: it cannot be mistaken for another part.
-  return `${period} ${nameOfScopes(principal)}${limit}\n${isOfSubject ? JSON.stringify(subject) : ''}\n${text}`;
+  return `${period} ${grantedScopes(principal).join(' ')}${limit}\n${isOfSubject ? JSON.stringify(subject) : ''}\n${text}`;
 }

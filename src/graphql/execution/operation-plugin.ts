@@ -19,7 +19,7 @@ import {
   OperationTypeNode,
 } from 'graphql';
 import { LRUCache } from 'lru-cache';
-import { nameOfScopes } from '../../auth/access.js';
+import { grantedScopes } from '../../auth/principal.js';
 import { BadUserInputError, ServiceError } from '../../common/errors.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
@@ -124,7 +124,7 @@ export class Operations implements ApolloServerPlugin<RequestContext> {
     { parsed, principal }: RequestContext,
     variables: Variables,
   ): PolicyDecision {
-    const scopes = principal === null ? '-' : nameOfScopes(principal);
+    const scopes = principal === null ? '-' : grantedScopes(principal).join(' ');
     const shape = JSON.stringify(variables, (_, value: unknown) =>
       typeof value === 'string' ? value.length : value,
     );

@@ -135,13 +135,12 @@ class Revision {
     const begun = await this.readState('');
     const staging = await this.stage(begun.id === null);
     signal?.throwIfAborted();
-    const state = await this.readState(dryRun ? '' : ' for update of s');
+    const state = await this.readState(' for update of s');
     this.requireSame(begun, state);
     // Rows of the mirror are locked after its state and the end of previews, so that no two processes wait for each other.
-    if (!dryRun)
-      await writer.query(`
-        lock table revisions in row exclusive mode;
-        update entries e set stamp = r.stamp from restamped r where e.key = r.key`);
+    await writer.query(`
+      lock table revisions in row exclusive mode;
+      update entries e set stamp = r.stamp from restamped r where e.key = r.key`);
     const isFirst = state.id === null;
     const isPlain = confirm === undefined && !dryRun;
     const isEmpty = (await staging.count()) === 0;
@@ -236,6 +235,7 @@ class Revision {
     }
     if (isFirst) for (const statement of MIRROR_INDEXES) await writer.query(statement);
     await sweepPictures(writer, mapping, request.isHinted !== true);
+    // What has a reason to be held is here only if an operator has confirmed it.
     const number = await insertRevision(writer, state.now, counts, losses, reason !== null);
     // Clients begin with a listing, so the log need not repeat the whole directory.
     const changes = isFirst ? 0 : await writeChanges(writer, number);

@@ -1,12 +1,13 @@
 import { Inject } from '@nestjs/common';
-import { Field, ObjectType, Query, registerEnumType, Resolver } from '@nestjs/graphql';
-import { InheritAccess, Public, CurrentPrincipal, hasScopes, viewerOf } from '../../auth/access.js';
+import { ObjectType, Query, registerEnumType, Resolver } from '@nestjs/graphql';
+import { Public, CurrentPrincipal, hasScopes, viewerOf } from '../../auth/access.js';
 import type { Principal } from '../../auth/principal.js';
 import type { Config } from '../../config/config.js';
 import { CONFIG } from '../../config/config.module.js';
 import { hasRules } from '../../config/model/mapping.js';
 import { seesEverything } from '../../database/visibility/viewer.js';
 import { CachePolicy } from '../../graphql/cache/response-cache.js';
+import { Shown } from '../../graphql/schema/connection.js';
 import { DateTime } from '../../graphql/schema/derived-fields.js';
 import { HintMode } from '../../sources/directory.js';
 import {
@@ -51,47 +52,39 @@ registerEnumType(HintMode, {
 
 @ObjectType({ description: 'The state of the synchronization, and how current the responses are.' })
 class DirectoryStatus {
-  @InheritAccess()
-  @Field(() => SyncState, { description: 'The state of the synchronization.' })
+  @Shown(() => SyncState, 'The state of the synchronization.')
   state!: SyncState;
 
-  @InheritAccess()
-  @Field(() => DateTime, {
-    nullable: true,
-    description: 'The responses contain every change that was made in the directory before this instant.',
-  })
+  @Shown(
+    () => DateTime,
+    'The responses contain every change that was made in the directory before this instant.',
+    { nullable: true },
+  )
   asOf!: Date | null;
 
-  @InheritAccess()
-  @Field(() => String, {
-    nullable: true,
-    description:
-      'The reason why synchronization fails or is blocked, for example because it would delete too many ' +
+  @Shown(
+    () => String,
+    'The reason why synchronization fails or is blocked, for example because it would delete too many ' +
       'entries, or why rules of visibility have no effect yet. Details require the scope directory, and a viewer from whom nothing is hidden.',
-  })
+    { nullable: true },
+  )
   reason!: string | null;
 
-  @InheritAccess()
-  @Field(() => String, {
-    nullable: true,
-    description: 'The same as `reason`.',
-    deprecationReason: 'Use `reason`.',
-  })
+  @Shown(() => String, 'The same as `reason`.', { nullable: true, deprecationReason: 'Use `reason`.' })
   blockedReason!: string | null;
 
-  @InheritAccess()
-  @Field(() => HintMode, {
-    nullable: true,
-    description: 'How changes are found. Null for a file, and before the first synchronization run.',
-  })
+  @Shown(
+    () => HintMode,
+    'How changes are found. Null for a file, and before the first synchronization run.',
+    { nullable: true },
+  )
   mode!: HintMode | null;
 
-  @InheritAccess()
-  @Field(() => String, {
-    nullable: true,
-    description:
-      'Features that the directory server rejects, and what the service uses instead. Null if there are none, or if the viewer gets no details.',
-  })
+  @Shown(
+    () => String,
+    'Features that the directory server rejects, and what the service uses instead. Null if there are none, or if the viewer gets no details.',
+    { nullable: true },
+  )
   refusals!: string | null;
 }
 
