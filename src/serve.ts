@@ -26,12 +26,8 @@ import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { recognize } from './sources/ldap/ldap-servers.js';
 import { kindOfMirror } from './sources/directory.js';
 
-/**
- * Milliseconds within which a database usually is open and migrated, also on a busy machine. Until then the
- * port stays closed, so a load balancer sends no requests that would be rejected.
- */
+/** Milliseconds within which a database usually is open. Until then the port stays closed: no balancer sends requests to reject. */
 const SOON_MS = 3000;
-/** Milliseconds between two attempts at what the database is needed for. */
 const PAUSE_MS = 500;
 
 const logger = new Logger('Service');
@@ -99,8 +95,8 @@ async function begin(
   const kind = await connecting;
   if (kind !== null) return kind;
   adapter.onlyRoutes = null;
-  const isRead = await whileAway(() => app.get(Database).isRead(), ending);
   const following = app.get(MirrorFollowing);
+  const isRead = await whileAway(() => app.get(Database).isRead(), ending);
   const started = following.start();
   // Before the first revision it cannot serve, and the log must not say that it does.
   if (!isRead) await started;
@@ -150,8 +146,8 @@ function watchSignals(): AbortSignal {
 export function beginLog(config: Config): void {
   Logger.overrideLogger(NestLog.of(config));
   const { version, commit } = readBuild();
-  const build = `Version ${version}, commit ${commit ?? 'unknown'}, Node.js ${process.versions.node}`;
-  if (cluster.isPrimary) logger.log(build);
+  const node = process.versions.node;
+  if (cluster.isPrimary) logger.log(`Version ${version}, commit ${commit ?? 'unknown'}, Node.js ${node}`);
 }
 
 /** Where the service is, and what to try next. Only a log for people has the token: others are kept, and read by others. */

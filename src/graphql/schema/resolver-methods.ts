@@ -6,6 +6,7 @@ import {
   PIPES_METADATA,
 } from '@nestjs/common/constants.js';
 import type { ApplicationConfig, DiscoveryService, ExternalContextCreator } from '@nestjs/core';
+import type { ParamMetadata } from '@nestjs/core/helpers/interfaces/params-metadata.interface.js';
 import { FIELD_RESOLVER_MIDDLEWARE_METADATA, PARAM_ARGS_METADATA } from '@nestjs/graphql';
 import { GqlParamtype } from '@nestjs/graphql/dist/enums/gql-paramtype.enum.js';
 import { createArgsMapper } from '@nestjs/graphql/dist/utils/map-args-to-props.util.js';
@@ -85,12 +86,6 @@ function hasEnhancers({ class: type, name }: ResolverMethod): boolean {
   );
 }
 
-interface Parameter {
-  readonly index: number;
-  readonly data?: unknown;
-  readonly pipes?: readonly unknown[];
-}
-
 /**
  * Calls a method with what its parameters name. A method without decorated parameters gets those of graphql-js, as in Nest. Null if
  * only Nest can provide a parameter.
@@ -101,9 +96,8 @@ function callerOf(
 ): GraphQLFieldResolver<unknown, unknown> | null {
   const method = provider[name];
   if (method === undefined) return null;
-  const declared = Object.entries(
-    (Reflect.getMetadata(PARAM_ARGS_METADATA, type, name) ?? {}) as Record<string, Parameter>,
-  );
+  const metadata: unknown = Reflect.getMetadata(PARAM_ARGS_METADATA, type, name) ?? {};
+  const declared = Object.entries(metadata as Record<string, ParamMetadata & { pipes?: unknown[] }>);
   if (declared.length === 0) return method.bind(provider);
   const parameters: { readonly type: number; readonly member: string | undefined }[] = [];
   for (const [key, { index, data, pipes = [] }] of declared) {

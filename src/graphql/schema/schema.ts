@@ -180,10 +180,8 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
       new GraphQLObjectType({ ...mutation.toConfig(), description: MUTATION }),
     [MapperKind.MUTATION_ROOT_FIELD]: (field: Field, name, type) =>
       guarded(field.resolve ? { ...field, resolve: asPreview(field.resolve) } : field, `${type}.${name}`),
-    [MapperKind.OBJECT_FIELD]: (field: Field, name, type) => {
-      const { resolve, ...rest } = field;
-      return guarded(readsProperty(resolve, name) ? rest : field, `${type}.${name}`);
-    },
+    [MapperKind.OBJECT_FIELD]: (field: Field, name, type) =>
+      guarded(readsProperty(field, name) ? { ...field, resolve: undefined } : field, `${type}.${name}`),
     [MapperKind.INTERFACE_FIELD]: described,
     [MapperKind.INPUT_OBJECT_FIELD]: described,
   }).toConfig();
@@ -191,7 +189,7 @@ export function finishSchema(built: GraphQLSchema): GraphQLSchema {
 }
 
 /** Whether a resolver of Nest reads the property of this name, without a default: graphql-js does that with no call for each value. */
-function readsProperty(resolve: Field['resolve'], name: string): boolean {
+function readsProperty({ resolve }: Field, name: string): boolean {
   const read = resolve as ((root: object) => unknown) | undefined;
   return read?.name === 'rootFieldResolver' && read({ [name]: name }) === name && read({}) === undefined;
 }
