@@ -39,6 +39,8 @@ export interface PageSource {
   readonly conditions: readonly string[];
   readonly parts?: PageParts;
   readonly values: Values;
+  /** Rows in front of the page. A page without an offset costs the same everywhere. */
+  readonly offset?: number;
   /** SQL that returns the total faster than counting, if available. */
   readonly total?: string;
 }
@@ -209,10 +211,11 @@ export function planPage(
     const within = [after, before].flatMap((each) => (each === null ? [] : [each.beyond]));
     const direction = backward ? opposite(source.order.direction) : source.order.direction;
     const arrays = selectArrays(source, selection, rowLimit);
+    const skipped = source.offset ? ` offset ${source.values.add(source.offset)}` : '';
     const found = selectRows(source, selection.cursors !== 'none', [...rows, ...within], direction, rowLimit);
     names = arrays.map((_, index) => `page.array_${index}`);
     const selected = arrays.map((sql, index) => `${sql} as array_${index}`).join(', ');
-    tables.push(`lateral (\n  select ${selected} from (\n${found}\n  ) shown\n) page`);
+    tables.push(`lateral (\n  select ${selected} from (\n${found}${skipped}\n  ) shown\n) page`);
   }
   const from = tables.map((table, index) => `${index === 0 ? '\nfrom' : ' cross join'} ${table}`).join('');
   const text = `select ${[...values, ...names, ...parents.columns, REVISION].join(', ')}${from}`;
