@@ -28,7 +28,7 @@ import { RequestWatch } from './monitoring/request-watch.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { PreviewsModule } from './previews/previews.module.js';
 import { SCIM_REJECTIONS } from './scim/scim-error.js';
-import { ScimModule } from './scim/scim.module.js';
+import { ScimModule } from './scim/scim.controller.js';
 import { SearchModule } from './search/search.module.js';
 import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';
 import { UsersModule } from './users/users.module.js';

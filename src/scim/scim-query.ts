@@ -1,38 +1,39 @@
-import { type Kind, CORE, EXTENSIONS, KINDS } from './scim-schemas.js';
+import { z } from 'zod';
 import { type ParsedFilter, parseFilter } from './scim-filter.js';
+import { CORE, EXTENSIONS } from './scim-schemas.js';
 import { ScimError } from './scim-error.js';
 
 /** The most resources of a page, and as many as a request without `count` gets: some clients read one page only. */
 export const LARGEST_PAGE = 1000;
 
-/** The parameters of a list (RFC 7644 §3.4.2, RFC 9865). */
-export interface ScimQuery {
-  readonly filter: ParsedFilter | null;
-  readonly filterText: string | null;
-  readonly sortBy: string | null;
-  readonly isDescending: boolean;
-  /** From 1. */
-  readonly startIndex: number;
-  readonly count: number;
-  /** Empty: the first page. Null: paging by `startIndex`. */
-  readonly cursor: string | null;
-  readonly shown: Selection;
+/** The path of an attribute in lower case, the URN of an extension first. */
+function pathOf(name: string): string[] {
+  const lower = name.trim().toLowerCase();
+  const urn = EXTENSIONS.map((each) => each.toLowerCase()).find((each) => `${lower}:`.startsWith(`${each}:`));
+  if (urn === undefined) return lower.replace(new RegExp(`^${CORE}(?:user|group):`, 'i'), '').split('.');
+  return [urn, ...lower.slice(urn.length + 1).split('.')].filter((part) => part !== '');
 }
 
 /** The attributes that a request asks for, or leaves out (RFC 7644 §3.9). Without either, all are returned. */
 export class Selection {
-  constructor(
-    private readonly paths: readonly (readonly string[])[],
-    private readonly isExclusion: boolean,
-  ) {}
+  private readonly paths: readonly string[][];
 
-  /** Whether anything of an attribute may be returned. */
+  constructor(
+    names: readonly string[],
+    private readonly isExclusion: boolean,
+  ) {
+    this.paths = names.map(pathOf).filter(([first]) => first !== '');
+  }
+
+  /** Whether an attribute, or a part of it, may be returned. */
   has(...path: string[]): boolean {
-    const names = path.map((name) => name.toLowerCase());
-    const agrees = (given: readonly string[]) =>
-      names.every((name, index) => name === (given[index] ?? name));
-    const isWhole = (given: readonly string[]) => given.length <= names.length && agrees(given);
-    return this.isExclusion ? !this.paths.some(isWhole) : this.paths.some(agrees);
+    const { isExclusion } = this;
+    const isAbout = (given: readonly string[]) =>
+      path.every((name, index) => name.toLowerCase() === (given[index] ?? name.toLowerCase()));
+    return (
+      isExclusion !==
+      this.paths.some((given) => isAbout(given) && (!isExclusion || given.length <= path.length))
+    );
   }
 
   /** The selected parts of an object. */
@@ -41,63 +42,62 @@ export class Selection {
       const own = paths.filter(([first]) => first === name.toLowerCase());
       const isNamed = own.some(({ length }) => length === 1);
       if (this.isExclusion ? isNamed : own.length === 0) return [];
-      if (own.length === 0 || isNamed || typeof value !== 'object' || value === null) return [[name, value]];
-      const inner = own.map((path) => path.slice(1));
-      const parts = Array.isArray(value)
-        ? value.map((each: object) => this.pick(each, inner))
-        : this.pick(value, inner);
-      return [[name, parts]];
+      if (isNamed || own.length === 0 || typeof value !== 'object' || value === null) return [[name, value]];
+      const part = (each: object) =>
+        this.pick(
+          each,
+          own.map((path) => path.slice(1)),
+        );
+      return [[name, Array.isArray(value) ? value.map(part) : part(value)]];
     });
     return Object.fromEntries(picked) as Record<string, unknown>;
   }
 }
 
-/** The path of an attribute, the URN of an extension first. */
-function pathOf(name: string): string[] {
-  const lower = name.trim().toLowerCase();
-  const urn = EXTENSIONS.find((each) => `${lower}:`.startsWith(`${each.toLowerCase()}:`));
-  if (urn !== undefined)
-    return [urn.toLowerCase(), ...lower.slice(urn.length + 1).split('.')].filter((part) => part !== '');
-  const core = KINDS.map((kind) => `${CORE}${kind}:`.toLowerCase()).find((each) => lower.startsWith(each));
-  return lower.slice(core?.length ?? 0).split('.');
-}
+const WHOLE = z.union([z.int(), z.string().regex(/^[-+]?\d{1,15}$/)]).transform(Number);
+const NAMES = z
+  .union([z.string().transform((list) => list.split(',')), z.array(z.string())])
+  .pipe(z.array(z.string()).max(200));
+/** The parameters of a list (RFC 7644 §3.4.2, RFC 9865). Without a cursor, lists are paged by `startIndex`. */
+const PARAMETERS = z.object({
+  ...{ filter: z.string().nullish(), sortBy: z.string().nullish(), cursor: z.string().nullish() },
+  ...{
+    sortOrder: z
+      .string()
+      .regex(/^(?:a|de)scending$/i)
+      .nullish(),
+    startIndex: WHOLE.nullish(),
+    count: WHOLE.nullish(),
+  },
+  ...{ attributes: NAMES.nullish(), excludedAttributes: NAMES.nullish() },
+});
+
+export type ScimQuery = ReturnType<typeof readQuery>;
 
 /** @param given the parameters of a URL, or the members of a body @throws ScimError */
-export function readQuery(given: Readonly<Record<string, unknown>>): ScimQuery {
-  const textOf = (name: string): string | null => {
-    const value = given[name] ?? null;
-    if (value === null || typeof value === 'string') return value;
-    throw new ScimError('invalidSyntax', `${name} must be one text`);
-  };
-  const cursor = textOf('cursor');
-  const wholeOf = (name: string, usual: number) => {
-    const value = given[name] ?? usual;
-    const isWhole = /^[-+]?\d{1,15}$/.test(String(value)) && typeof value !== 'object';
-    if (isWhole) return Number(value);
-    const type = name === 'count' && cursor !== null ? 'invalidCount' : 'invalidValue';
-    throw new ScimError(type, `${name} must be a whole number`);
-  };
-  const pathsOf = (name: string) => {
-    const value = given[name] ?? null;
-    const names: unknown[] = Array.isArray(value) ? value : (textOf(name)?.split(',') ?? []);
-    if (names.length > 200 || !names.every((each) => typeof each === 'string'))
-      throw new ScimError('invalidSyntax', `${name} must be a list of at most 200 names`);
-    const paths = names.filter((each) => each.trim() !== '').map(pathOf);
-    return paths.length === 0 ? null : paths;
-  };
-  const [included, excluded] = [pathsOf('attributes'), pathsOf('excludedAttributes')];
-  if (included !== null && excluded !== null)
+export function readQuery(given: unknown) {
+  const { data, error } = PARAMETERS.safeParse(given);
+  if (error) {
+    const [{ path: [name], message } = { path: ['query'], message: '' }] = error.issues;
+    const isOfCursor = name === 'count' && typeof (given as { cursor?: unknown }).cursor === 'string';
+    const isValue = name === 'startIndex' || name === 'count' || name === 'sortOrder';
+    throw new ScimError(
+      isOfCursor ? 'invalidCount' : isValue ? 'invalidValue' : 'invalidSyntax',
+      `${String(name)}: ${message}`,
+    );
+  }
+  const { filter, sortBy, sortOrder, startIndex, count, cursor, attributes, excludedAttributes } = data;
+  if (attributes && excludedAttributes)
     throw new ScimError('invalidValue', 'attributes and excludedAttributes exclude each other');
-  const order = (textOf('sortOrder') ?? 'ascending').toLowerCase();
-  if (!['ascending', 'descending'].includes(order))
-    throw new ScimError('invalidValue', 'sortOrder must be ascending or descending');
-  const filterText = textOf('filter') || null;
-  const sortBy = textOf('sortBy') || null;
+  const parsed: ParsedFilter | null = filter ? parseFilter(filter) : null;
   return {
-    ...{ filter: filterText === null ? null : parseFilter(filterText), filterText, sortBy, cursor },
-    isDescending: sortBy !== null && order === 'descending',
-    startIndex: Math.max(1, wholeOf('startIndex', 1)),
-    count: Math.min(LARGEST_PAGE, Math.max(0, wholeOf('count', LARGEST_PAGE))),
-    shown: new Selection(included ?? excluded ?? [], included === null),
+    ...{ filter: parsed, filterText: filter || null, sortBy: sortBy || null, cursor: cursor ?? null },
+    isDescending: Boolean(sortBy) && sortOrder?.toLowerCase() === 'descending',
+    startIndex: Math.max(1, startIndex ?? 1),
+    count: Math.min(LARGEST_PAGE, Math.max(0, count ?? LARGEST_PAGE)),
+    shown: new Selection(
+      attributes ?? excludedAttributes ?? [],
+      !attributes?.some((name) => name.trim() !== ''),
+    ),
   };
 }
