@@ -1,146 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { hasScopes } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
 import { type Field, isList } from '../common/field.js';
-import type { SelectedFields } from '../common/page.js';
+import type { TableNames } from '../database/fields/object-table.js';
+import type { Projection } from '../database/fields/projection.js';
+import { type Comparable, comparableFields, exact } from '../memberships/comparable-fields.js';
 
 export const KINDS = ['User', 'Group'] as const;
 export type Kind = (typeof KINDS)[number];
+export type Json = Readonly<Record<string, unknown>>;
+
+/** schemas.yaml says what its members are. */
+interface Written extends Readonly<Record<Kind | 'reference' | 'manager', readonly Json[]>> {
+  readonly paths: Readonly<Record<Kind, Readonly<Record<string, string>>>>;
+  readonly compared: Written['paths'];
+  readonly resourceTypes: Readonly<Record<Kind, Json>>;
+  readonly types: Readonly<Record<string, string>>;
+  readonly enterprise: readonly string[];
+  readonly ServiceProviderConfig: Json;
+}
+
+export const WRITTEN = parse(readFileSync(new URL('schemas.yaml', import.meta.url), 'utf8')) as Written;
 
 export const CORE = 'urn:ietf:params:scim:schemas:core:2.0:';
+/** The beginning of the path of an attribute of a core schema, which can be omitted. */
+export const OF_CORE = new RegExp(`^${CORE}(?:${KINDS.join('|')}):`, 'i');
 const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 const FIELDS = 'urn:directory:scim:schemas:fields:1.0:';
 export const EXTENSIONS = [ENTERPRISE, ...KINDS.map((kind) => `${FIELDS}${kind}`)];
 
-/** The texts of the enterprise extension (RFC 7643 §4.3), which also has `manager`. */
-const ENTERPRISE_TEXTS = ['employeeNumber', 'costCenter', 'organization', 'division', 'department'];
-/** The fields in the core schemas. All others are in extensions. */
-const OF_CORE: Readonly<Record<Kind, string>> = {
-  User: 'id name givenName familyName email active photo picture createdAt updatedAt',
-  Group: 'name createdAt updatedAt',
-};
-
-type Attribute = Readonly<Record<string, unknown>>;
-
-/** @param more characteristics (RFC 7643 §7) that differ from those of most attributes */
-function attribute(name: string, description: string, type = 'string', more: Attribute = {}): Attribute {
-  const usual = { multiValued: false, required: false, caseExact: false, mutability: 'readOnly' };
-  return { name, type, description, ...usual, returned: 'default', uniqueness: 'none', ...more };
+/** An attribute with all its characteristics (RFC 7643 §7). */
+function attribute({ subAttributes, ...own }: Json): Json {
+  const parts = { subAttributes: (subAttributes as Json[] | undefined)?.map(attribute) };
+  const usual = { type: 'string', multiValued: false, required: false, caseExact: false };
+  return { ...usual, mutability: 'readOnly', returned: 'default', uniqueness: 'none', ...own, ...parts };
 }
 
-function complex(name: string, description: string, multiValued: boolean, ...subAttributes: Attribute[]) {
-  return attribute(name, description, 'complex', { multiValued, subAttributes });
-}
-
-function typeOf(...canonicalValues: string[]): Attribute {
-  return attribute('type', 'What it is.', 'string', { canonicalValues });
-}
-
-const EXACT = { caseExact: true };
-const URL_OF = (to: string) => ({ ...EXACT, referenceTypes: [to] });
-const PRIMARY = attribute('primary', 'Whether it is preferred.', 'boolean');
-
-function referenceTo(kind: Kind, display = 'display'): Attribute[] {
-  const value = attribute('value', `The id of the ${kind}.`, 'string', EXACT);
-  return [value, attribute('$ref', 'Its URL.', 'reference', URL_OF(kind)), attribute(display, 'Its name.')];
-}
-
-const ATTRIBUTES: Readonly<Record<Kind, readonly Attribute[]>> = {
-  User: [
-    attribute('userName', 'The id in the directory.', 'string', { required: true, uniqueness: 'server' }),
-    complex(
-      ...(['name', 'The parts of the name.', false] as const),
-      ...[attribute('formatted', 'The full name.'), attribute('familyName', 'The family name.')],
-      attribute('givenName', 'The given name.'),
-    ),
-    attribute('displayName', 'The full name.'),
-    attribute('active', 'Whether the account is active.', 'boolean'),
-    complex('emails', 'The address.', true, attribute('value', 'It.'), typeOf('work'), PRIMARY),
-    complex(
-      ...(['photos', 'Pictures.', true] as const),
-      attribute('value', 'A signed URL, which is valid for an hour.', 'reference', URL_OF('external')),
-      ...[typeOf('photo', 'picture'), PRIMARY],
-    ),
-    complex('groups', 'All groups.', true, ...referenceTo('Group'), typeOf('direct', 'indirect')),
-  ],
-  Group: [
-    attribute('displayName', 'The name.', 'string', { required: true }),
-    complex('members', 'All users, also of inner groups.', true, ...referenceTo('User'), typeOf('User')),
-  ],
-};
-
-/** The types of attributes by those of fields. All others are strings. */
-const TYPES: Readonly<Record<string, string>> = {
-  ...{ URL: 'reference', Int: 'integer', Float: 'decimal', Boolean: 'boolean', DateTime: 'dateTime' },
-};
-
-/** The form of a field in the enterprise extension; null if it is in the extension of the service. */
+/** The form of a field in the enterprise extension; null if it is in an extension of the service. */
 export function enterpriseForm(kind: Kind, field: Field): 'text' | 'manager' | null {
   const { name, reference } = field;
-  if (kind === 'Group' || isList(field) || reference?.to === 'group') return null;
-  if (name === 'manager') return 'manager';
-  return reference === undefined && ENTERPRISE_TEXTS.includes(name) ? 'text' : null;
+  if (kind === 'Group' || isList(field)) return null;
+  if (name === 'manager' && reference?.to === 'user') return 'manager';
+  return reference === undefined && WRITTEN.enterprise.includes(name) ? 'text' : null;
 }
 
-export function kindOf({ to }: NonNullable<Field['reference']>): Kind {
-  return to === 'user' ? 'User' : 'Group';
-}
-
-function attributeOf(kind: Kind, field: Field): Attribute {
-  const { name, description, reference, match } = field;
+function attributeOf(kind: Kind, field: Field): Json {
+  const { name, description, match } = field;
   const form = enterpriseForm(kind, field);
-  if (form === 'text') return attribute(name, description);
-  if (form === 'manager') return complex(name, description, false, ...referenceTo('User', 'displayName'));
-  const multiValued = isList(field);
-  const to = reference && kindOf(reference);
-  if (to) return complex(name, description, multiValued, ...referenceTo(to), typeOf(to));
-  const type = TYPES[field.type.replace(/\W/g, '')] ?? 'string';
-  const caseExact = match === 'caseExact' || type !== 'string';
-  const more = type === 'reference' ? URL_OF('external') : { caseExact };
-  return attribute(name, description, type, { multiValued, ...more });
+  const shared = { name, description, multiValued: isList(field) };
+  if (form === 'text') return attribute(shared);
+  const subAttributes = form === 'manager' ? WRITTEN.manager : WRITTEN.reference;
+  if (field.reference !== undefined) return attribute({ ...shared, type: 'complex', subAttributes });
+  const type = WRITTEN.types[field.type.replace(/\W/g, '')] ?? 'string';
+  const more = type === 'reference' ? { referenceTypes: ['external'] } : {};
+  return attribute({ ...shared, type, caseExact: match === 'caseExact' || type !== 'string', ...more });
 }
 
-/** What a token can read of users or groups: the core schema, and fields whose scopes it has in extensions. */
+/** What a token can read of users or groups: the core schema, and the fields whose scopes it has in extensions. */
 export class ResourceType {
-  readonly extensions: ReadonlyMap<string, readonly Field[]>;
-  readonly selected: SelectedFields;
+  /** Fields by the paths of their attributes, with `|` behind the URN of an extension or the first name. */
+  readonly paths: readonly (readonly [path: string, field: Field])[];
+  readonly extensions: readonly string[];
+  /** What filters and orders compare, by paths in lower case. */
+  readonly comparables = new Map<string, Comparable>();
 
   constructor(
     readonly kind: Kind,
-    all: readonly Field[],
+    names: TableNames,
+    { fields: all, columns }: Pick<Projection<object>, 'fields' | 'columns'>,
     principal: Principal,
   ) {
+    const core = Object.entries(WRITTEN.paths[kind]);
+    const pathsOf = (field: Field) => {
+      const paths = core.flatMap(([path, name]) => (name === field.name ? [path] : []));
+      const urn = enterpriseForm(kind, field) === null ? `${FIELDS}${kind}` : ENTERPRISE;
+      return paths.length > 0 ? paths : [`${urn}|${field.name}`];
+    };
     // A reference leads to objects that only tokens with `read` may read.
-    const fields = all.filter(({ reference, scopes = [] }) =>
-      hasScopes(principal, reference === undefined ? scopes : ['read', ...scopes]),
-    );
-    const extended = fields.filter(({ name }) => !OF_CORE[kind].split(' ').includes(name));
-    const urnOf = (field: Field) => (enterpriseForm(kind, field) ? ENTERPRISE : `${FIELDS}${kind}`);
-    const found = EXTENSIONS.map((urn) => [urn, extended.filter((each) => urnOf(each) === urn)] as const);
-    this.extensions = new Map(found.filter(([, { length }]) => length > 0));
-    const names = ['nodeId', 'groups', 'members', ...fields.map(({ name }) => name)];
-    this.selected = new Map(names.map((name) => [name, new Map()]));
+    const isReadable = ({ reference, scopes = [] }: Field) =>
+      hasScopes(principal, reference === undefined ? scopes : ['read', ...scopes]);
+    const readable = all.filter(isReadable);
+    this.paths = readable.flatMap((field) => pathsOf(field).map((path) => [path, field] as const));
+    this.extensions = EXTENSIONS.filter((urn) => this.paths.some(([path]) => path.startsWith(urn)));
+    const fields = comparableFields(names, all, columns);
+    const add = (path: string, own?: Comparable | null) =>
+      own && this.comparables.set(path.toLowerCase(), own);
+    for (const [path, name] of Object.entries(WRITTEN.compared[kind])) add(path, fields[name]);
+    for (const [path, field] of this.paths) {
+      const own = fields[field.name];
+      const isText = own && own.type !== 'string' && enterpriseForm(kind, field) !== null;
+      add(path, isText ? exact(`(${own.sql})::text`) : own);
+    }
   }
 
   /** The documents of `/Schemas`. */
-  get schemas(): Attribute[] {
-    const { kind, extensions } = this;
-    const documentOf = (id: string, name: string, attributes: readonly Attribute[]) => {
-      const description = `Attributes of a ${kind.toLowerCase()}.`;
-      return { schemas: [`${CORE}Schema`], id, name, description, attributes };
+  get schemas(): Json[] {
+    const { kind, paths, extensions } = this;
+    const documentOf = (id: string, name: string, attributes: readonly Json[]) => {
+      return { schemas: [`${CORE}Schema`], id, name, description: `The attributes of ${name}.`, attributes };
     };
-    const ofExtensions = [...extensions].map(([urn, fields]) => {
-      const name = urn === ENTERPRISE ? 'EnterpriseUser' : `${kind}Fields`;
-      const attributes = fields.map((field) => attributeOf(kind, field));
-      return documentOf(urn, name, attributes);
+    const others = extensions.map((urn) => {
+      const own = paths.filter(([path]) => path.startsWith(urn)).map(([, field]) => attributeOf(kind, field));
+      return documentOf(urn, urn === ENTERPRISE ? 'EnterpriseUser' : `${kind}Fields`, own);
     });
-    return [documentOf(`${CORE}${kind}`, kind, ATTRIBUTES[kind]), ...ofExtensions];
+    return [documentOf(`${CORE}${kind}`, kind, WRITTEN[kind].map(attribute)), ...others];
   }
 
   /** The document of `/ResourceTypes`. */
-  get document(): Attribute {
-    const { kind, extensions } = this;
-    const schemaExtensions = [...extensions.keys()].map((schema) => ({ schema, required: false }));
-    const names = { id: kind, name: kind, description: `${kind}s of the directory.`, endpoint: `/${kind}s` };
-    return { schemas: [`${CORE}ResourceType`], ...names, schema: `${CORE}${kind}`, schemaExtensions };
+  get document(): Json {
+    const schemaExtensions = this.extensions.map((schema) => ({ schema, required: false }));
+    return { ...WRITTEN.resourceTypes[this.kind], schemaExtensions };
   }
 }
