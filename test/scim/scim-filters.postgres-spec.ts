@@ -1,39 +1,28 @@
 import { filter as evaluate, parse } from 'scim2-parse-filter';
 import { modelSetting } from '../support/builders/model-file.js';
 import { SCIM_MODEL, scimLdif } from '../support/builders/scim-directory.js';
-import {
-  ENTERPRISE_URN,
-  FIELDS_URN,
-  GROUP_URN,
-  namesOf,
-  ScimClient,
-  scimErrorOf,
-  type ScimResource,
-  USER_URN,
-} from '../support/clients/scim.js';
+import * as scim from '../support/clients/scim.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
+const { ENTERPRISE_URN, FIELDS_URN, GROUP_FIELDS_URN, GROUP_URN, namesOf, scimErrorOf, USER_URN } = scim;
 const service = TestService.forSuite(() => ({ ldif: scimLdif(), environment: modelSetting(SCIM_MODEL) }));
-let client: ScimClient;
-let users: readonly ScimResource[];
-let groups: readonly ScimResource[];
+let client: scim.ScimClient;
+let ids: Record<string, string>;
+let users: readonly scim.ScimResource[];
+let groups: readonly scim.ScimResource[];
 
 beforeAll(async () => {
   await stopFollowing(service);
-  client = new ScimClient(service, await service.serviceAccount('read', 'directory'));
+  client = new scim.ScimClient(service, await service.serviceAccount('read', 'directory'));
+  ids = await client.readIds();
   ({ Resources: users } = await client.list('/Users'));
   ({ Resources: groups } = await client.list('/Groups'));
 });
 
 /** «{club}» stands for the id of a resource. */
 function withIds(filter: string): string {
-  return filter.replace(/\{(\w+)\}/g, (_, name: string) => {
-    const found = [...users, ...groups].find(
-      ({ userName, displayName }) => (userName ?? displayName)?.toLowerCase() === name,
-    );
-    return found?.id ?? name;
-  });
+  return filter.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? name);
 }
 
 async function find(path: string, filter: string) {
@@ -43,7 +32,7 @@ async function find(path: string, filter: string) {
 }
 
 /** What the library of others finds, for which texts are equal only in the same case. */
-function findInMemory(resources: readonly ScimResource[], filter: string) {
+function findInMemory(resources: readonly scim.ScimResource[], filter: string) {
   const folded = JSON.parse(JSON.stringify(resources).toLowerCase()) as Record<string, unknown>[];
   const holds = evaluate(parse(withIds(filter).toLowerCase()));
   return namesOf({ Resources: resources.filter((_, index) => holds(folded[index] ?? {})) }).sort();
@@ -52,32 +41,22 @@ function findInMemory(resources: readonly ScimResource[], filter: string) {
 describe('a filter of users', () => {
   it.each([
     ['userName eq "anna"', ['anna']],
-    ['userName eq "ANNA"', ['anna']],
-    ['USERNAME Eq "Anna"', ['anna']],
+    ['USERNAME Eq "ANNA"', ['anna']],
+    ['id eq "{ben}"', ['ben']],
     ['userName ne "anna"', ['ben', 'cleo', 'dan']],
     ['userName co "N"', ['anna', 'ben', 'dan']],
     ['userName sw "A"', ['anna']],
-    ['userName ew "n"', ['ben', 'dan']],
     ['userName pr', ['anna', 'ben', 'cleo', 'dan']],
-    ['userName gt "ben"', ['cleo', 'dan']],
-    ['userName ge "ben"', ['ben', 'cleo', 'dan']],
     ['userName lt "BEN"', ['anna']],
     ['userName le "Ben"', ['anna', 'ben']],
-    ['id eq "{ben}"', ['ben']],
+    ['userName gt "ben"', ['cleo', 'dan']],
     ['displayName eq "ben bach"', ['ben']],
     ['displayName sw "ANNA Å"', ['anna']],
     ['displayName co "%_"', ['cleo']],
-    ['displayName co "A%"', []],
     ['displayName ew "_"', ['cleo']],
-    ['displayName ne "Ben Bach"', ['anna', 'cleo', 'dan']],
     ['name.familyName eq "bach"', ['ben']],
-    ['name.givenName pr', ['anna', 'ben', 'dan']],
     ['not (name.givenName pr)', ['cleo']],
-    ['name.givenName sw "d"', ['dan']],
-    ['name.formatted co "zed"', ['dan']],
     ['emails.value eq "BEN.bach@example.org"', ['ben']],
-    ['emails.value sw "Anna@"', ['anna']],
-    ['emails.value ew "@example.ORG"', ['anna', 'ben']],
     ['emails[value co "other"]', ['dan']],
     ['emails[type eq "work" and value ew "example.org"]', ['anna', 'ben']],
     ['emails[not (value co "example")]', ['dan']],
@@ -85,24 +64,14 @@ describe('a filter of users', () => {
     ['not (emails pr)', ['cleo']],
     ['active eq true', ['anna', 'ben', 'dan']],
     ['active eq false', ['cleo']],
-    ['active ne true', ['cleo']],
-    ['active pr', ['anna', 'ben', 'cleo', 'dan']],
     ['groups.value eq "{club}"', ['anna', 'ben', 'cleo']],
     ['groups.value eq "{team}"', ['ben', 'cleo']],
-    ['groups[value eq "{team}"]', ['ben', 'cleo']],
-    ['groups.value eq "{dan}"', []],
-    ['not (groups.value eq "{team}")', ['anna', 'dan']],
     ['meta.created gt "2021-01-01T00:00:00.000Z"', ['cleo', 'dan']],
-    ['meta.created ge "2021-01-01T00:00:00.000Z"', ['ben', 'cleo', 'dan']],
     ['meta.created lt "2021-01-01T00:00:00.000Z"', ['anna']],
-    ['meta.created le "2021-01-01T00:00:00.000Z"', ['anna', 'ben']],
     ['meta.lastModified gt "2024-01-01T00:00:00Z"', ['anna', 'ben', 'cleo', 'dan']],
-    ['meta.lastModified lt "2024-01-01T00:00:00Z"', []],
-    ['userName sw "a" or userName sw "b"', ['anna', 'ben']],
     ['userName eq "anna" or userName eq "cleo" and active eq true', ['anna']],
     ['(userName eq "anna" or userName eq "cleo") and active eq false', ['cleo']],
     ['not (userName eq "anna" or userName eq "ben")', ['cleo', 'dan']],
-    ['not (userName eq "anna") and not (active eq false)', ['ben', 'dan']],
     ['userName pr and (active eq false OR (name.familyName co "z" And emails pr))', ['cleo', 'dan']],
   ])('is evaluated as by the library of others: %s', async (filter, expected) => {
     expect(await find('/Users', filter)).toEqual(expected);
@@ -112,7 +81,6 @@ describe('a filter of users', () => {
   // The library compares neither a list by its values, nor times, nor understands URNs and escapes.
   it.each([
     [`${USER_URN}:userName eq "anna"`, ['anna']],
-    [`${USER_URN}:name.familyName eq "Zed"`, ['dan']],
     ['emails eq "dan@other.org"', ['dan']],
     ['emails co "example"', ['anna', 'ben']],
     ['displayName co "\\"C\\\\D\\""', ['cleo']],
@@ -120,16 +88,12 @@ describe('a filter of users', () => {
     ['meta.created eq "2020-01-01T01:00:00+01:00"', ['anna']],
     [`${ENTERPRISE_URN}:employeeNumber eq "12"`, ['ben']],
     [`${ENTERPRISE_URN.toUpperCase()}:department eq "sales"`, ['anna']],
-    [`${ENTERPRISE_URN}:employeeNumber pr and active eq true`, ['anna', 'ben']],
     [`${FIELDS_URN}:level eq 3`, ['anna']],
     [`${FIELDS_URN}:level gt 3`, ['ben']],
-    [`${FIELDS_URN}:level le 12`, ['anna', 'ben']],
     [`${FIELDS_URN}:startsAt ge "2024-02-29T08:09:10Z"`, ['anna']],
-    [`${FIELDS_URN}:startsAt lt "2024-02-29T08:09:10Z"`, []],
     ['emails.value eq null', ['cleo']],
     ['emails ne null', ['anna', 'ben', 'dan']],
     ['name.givenName ne "anna"', ['ben', 'cleo', 'dan']],
-    ['emails.value ne "anna@example.org"', ['ben', 'cleo', 'dan']],
     ['  userName   eq   "anna"  ', ['anna']],
   ])('finds what RFC 7644 says: %s', async (filter, expected) =>
     expect(await find('/Users', filter)).toEqual(expected),
@@ -139,18 +103,13 @@ describe('a filter of users', () => {
     ['nickName eq "x"', 'nickName'],
     ['name.middleName eq "x"', 'name.middleName'],
     ['emails[display eq "x"]', 'display'],
-    ['emails[value eq "x" and ]', ''],
     ['photos.value pr', 'photos'],
     ['members.value eq "x"', 'members'],
-    ['password eq "x"', 'password'],
     ['active gt true', 'active'],
-    ['active eq "yes"', 'active'],
     ['active co "t"', 'active'],
     ['userName eq 5', 'userName'],
     ['meta.created gt "yesterday"', 'meta.created'],
-    ['meta.created co "2020"', 'meta.created'],
     [`${FIELDS_URN}:level sw "3"`, 'level'],
-    [`${FIELDS_URN}:level eq "three"`, 'level'],
     [`${FIELDS_URN}:tags eq "a"`, 'tags'],
     [`${FIELDS_URN}:absent eq "a"`, 'absent'],
     [`${GROUP_URN}:displayName eq "Club"`, 'displayName'],
@@ -158,14 +117,10 @@ describe('a filter of users', () => {
     ['constructor eq "x"', 'constructor'],
     ['__proto__.polluted eq "x"', '__proto__'],
     ['userName', ''],
-    ['userName eq', ''],
     ['userName xx "y"', ''],
-    ['userName eq "x" and', ''],
     ['userName eq "x" "y"', ''],
     ['(userName eq "x"', ''],
-    ['userName eq "x")', ''],
     ['userName eq "x', ''],
-    ['userName eq x', ''],
     ['userName eq "\\q"', ''],
   ])('is rejected with the attribute: %s', async (filter, attribute) => {
     const [status, type, detail] = scimErrorOf(await client.request('/Users', { filter }));
@@ -178,21 +133,18 @@ describe('a filter of groups', () => {
   it.each([
     ['displayName eq "CLUB"', ['Club']],
     ['displayName sw "t" or displayName ew "b"', ['Club', 'Team']],
-    ['id eq "{team}"', ['Team']],
     ['members.value eq "{anna}"', ['Club']],
     ['members.value eq "{ben}"', ['Club', 'Team']],
     ['members.value eq "{team}"', []],
     ['members[value eq "{cleo}" or value eq "{anna}"]', ['Club', 'Team']],
-    ['members.value eq "absent"', []],
     ['not (members.value eq "{anna}")', ['Team']],
-    ['meta.lastModified ge "2024-01-01T00:00:00Z"', ['Club', 'Team']],
   ])('is evaluated as by the library of others: %s', async (filter, expected) => {
     expect(await find('/Groups', filter)).toEqual(expected);
     expect(findInMemory(groups, filter)).toEqual(expected);
   });
 
   it('compares custom fields of groups, and knows no attribute of users', async () => {
-    expect(await find('/Groups', `${FIELDS_URN.replace('User', 'Group')}:room eq "12"`)).toEqual(['Team']);
+    expect(await find('/Groups', `${GROUP_FIELDS_URN}:room eq "12"`)).toEqual(['Team']);
     for (const name of ['userName', 'emails.value', `${ENTERPRISE_URN}:department`]) {
       const [status, type, detail] = scimErrorOf(
         await client.request('/Groups', { filter: `${name} eq "x"` }),

@@ -1,12 +1,10 @@
 import { DataSource } from 'typeorm';
 import { AccessLog } from '../../src/access-log/access-log.js';
-import { AccessLogEntity } from '../../src/access-log/access-log.entity.js';
-import { listCounts } from '../../src/access-log/access-counts.js';
 import { buildLdif } from '../support/builders/directory.js';
 import { modelSetting } from '../support/builders/model-file.js';
 import { SCIM_MODEL, scimLdif } from '../support/builders/scim-directory.js';
 import { TEST_RULES } from '../support/builders/visibility-rules.js';
-import { ENTERPRISE_URN, FIELDS_URN, namesOf, ScimClient, scimErrorOf } from '../support/clients/scim.js';
+import { FIELDS_URN, namesOf, ScimClient, scimErrorOf } from '../support/clients/scim.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { TestService } from '../support/servers/service.js';
 
@@ -20,7 +18,7 @@ describe('a token', () => {
 
   beforeAll(async () => {
     await stopFollowing(service);
-    anna = (await (await clientWith('read', 'directory')).findUser('anna'))?.id ?? '';
+    ({ anna = '' } = await (await clientWith('read', 'directory')).readIds());
   });
 
   it.each([
@@ -41,50 +39,31 @@ describe('a token', () => {
 
   it('is required, and verified, with the challenges of the API', async () => {
     for (const authorization of [null, 'Bearer x', 'Basic x', 'Digest x']) {
-      for (const path of ['/Users', '/Schemas', '/Bulk']) {
-        const answer = await new ScimClient(service, authorization).request(path);
-        expect(scimErrorOf(answer)[0]).toBe(401);
-        expect(answer.headers['www-authenticate']).toMatch(/^Bearer realm="directory".*, Basic realm/);
-      }
+      const answer = await new ScimClient(service, authorization).request('/Users');
+      expect(scimErrorOf(answer)[0]).toBe(401);
+      expect(answer.headers['www-authenticate']).toMatch(/^Bearer realm="directory".*, Basic realm/);
     }
-  });
-
-  it('of a user works as one of a service account', async () => {
     const bearer = new ScimClient(service, await service.accessToken('read'));
     expect(await bearer.get(`/Users/${anna}`)).toMatchObject({ userName: 'anna' });
   });
 
-  it('without the scope of a field finds nothing of it', async () => {
-    const [without, having] = [
-      await clientWith('read', 'directory'),
-      await clientWith('read', 'directory', 'badges'),
-    ];
-    const read = (client: ScimClient) =>
-      client.get(`/Users/${anna}`, { attributes: `${BADGE},${ENTERPRISE_URN}` });
-    expect(await read(having)).toHaveProperty([FIELDS_URN], { badge: 'B-7' });
-    expect(await read(without)).not.toHaveProperty([FIELDS_URN]);
-    const names = async (client: ScimClient) => JSON.stringify(await client.get(`/Schemas/${FIELDS_URN}`));
-    expect([await names(having), await names(without)]).toEqual([
-      expect.stringContaining('badge'),
-      expect.not.stringContaining('badge'),
-    ]);
-    const filter = `${BADGE} eq "b-7"`;
+  it('without the scope of a field finds nothing of it, as if it did not exist', async () => {
+    const having = await clientWith('read', 'directory', 'badges');
+    const without = await clientWith('read', 'directory');
+    const [filter, absent] = [`${BADGE} eq "b-7"`, `${FIELDS_URN}:other eq "b-7"`];
     expect(namesOf(await having.list('/Users', { filter }))).toEqual(['anna']);
-    for (const [parameters, type] of [
-      [{ filter }, 'invalidFilter'],
-      [{ sortBy: BADGE }, 'invalidPath'],
+    for (const [client, isThere] of [
+      [having, true],
+      [without, false],
     ] as const) {
-      const [status, found, detail] = scimErrorOf(await without.request('/Users', parameters));
-      const unknown = scimErrorOf(
-        await without.request(
-          '/Users',
-          JSON.parse(JSON.stringify(parameters).replace('badge', 'other')) as never,
-        ),
-      );
-      expect([status, found]).toEqual([400, type]);
-      // As for a field that does not exist.
-      expect(unknown[2]).toBe(detail.replace('badge', 'other'));
+      expect(JSON.stringify(await client.get(`/Users/${anna}`)).includes('B-7')).toBe(isThere);
+      expect(JSON.stringify(await client.get(`/Schemas/${FIELDS_URN}`)).includes('badge')).toBe(isThere);
     }
+    const detailOf = async (parameters: Record<string, string>) =>
+      scimErrorOf(await without.request('/Users', parameters))[2];
+    const unknown = await detailOf({ filter: absent });
+    expect(unknown.replace('other', 'badge')).toBe(await detailOf({ filter }));
+    expect(await detailOf({ sortBy: BADGE })).toMatch(/badge/);
   });
 
   it('limited to groups sees these, and their members', async () => {
@@ -107,13 +86,14 @@ describe('a token', () => {
     await client.list('/Users', { attributes: 'emails', count: 3 });
     await client.list('/Groups', { filter: 'displayName eq "Club"', attributes: 'members' });
     await log.flush();
-    const counts = await listCounts(dataSource.getRepository(AccessLogEntity), {
-      ...{ from: '2000-01-01', to: '2100-01-01', principal: null },
-    });
-    const found = Object.fromEntries(counts.map(({ field, requests, users }) => [field, [requests, users]]));
-    expect(found).toMatchObject({ 'User.email': [1, 3] });
-    expect(found['User.name']).toEqual([1, 3]);
-    expect(Object.keys(found)).not.toContain('User.givenName');
+    const counts: { field: string; users: string }[] = await dataSource.query(
+      'select field, users from access_log order by field',
+    );
+    expect(counts.map(({ field, users }) => `${field} ${users}`)).toEqual([
+      'User.email 3',
+      'User.name 3',
+      'User.nodeId 6',
+    ]);
   });
 });
 
@@ -131,31 +111,26 @@ describe('what a viewer does not see', () => {
   }));
   let all: ScimClient;
   let some: ScimClient;
+  let ids: Record<string, string>;
 
   beforeAll(async () => {
     await stopFollowing(service);
-    all = new ScimClient(
-      service,
-      await service.serviceAccount('read', 'directory', 'confidential'),
-    );
+    all = new ScimClient(service, await service.serviceAccount('read', 'directory', 'confidential'));
     some = new ScimClient(service, await service.serviceAccount('read', 'directory'));
+    ids = await all.readIds();
   });
 
-  const idOf = async (name: string) => {
-    const { Resources } = await all.list('/Groups', { filter: `displayName eq "${name}"` });
-    return Resources[0]?.id ?? (await all.findUser(name))?.id ?? '';
-  };
-
   it('is in no count, page, filter and order', async () => {
-    for (const parameters of [
-      { sortBy: 'name.familyName' },
-      { count: 1 },
-      { count: 0 },
-      { filter: 'not (userName eq "ben")' },
-      { filter: 'emails.value eq "h@example.org"' },
-      { filter: `groups.value eq "${await idOf('Club')}"` },
-      { filter: `id eq "${await idOf('hidden')}"` },
+    for (const query of [
+      'sortBy=name.familyName',
+      'count=1',
+      'count=0',
+      'filter=not (userName eq "ben")',
+      'filter=emails.value eq "h@example.org"',
+      `filter=groups.value eq "${ids['club']}"`,
+      `filter=id eq "${ids['hidden']}"`,
     ]) {
+      const parameters = Object.fromEntries(new URLSearchParams(query));
       const [whole, visible] = [await all.list('/Users', parameters), await some.list('/Users', parameters)];
       expect(whole.totalResults - visible.totalResults).toBe(1);
       expect(namesOf(visible)).not.toContain('hidden');
@@ -166,31 +141,27 @@ describe('what a viewer does not see', () => {
   it('is not found by its id, as what does not exist', async () => {
     for (const [path, name] of [
       ['/Users', 'hidden'],
-      ['/Groups', 'Secret'],
+      ['/Groups', 'secret'],
     ] as const) {
-      const id = await idOf(name);
+      const { [name]: id = '' } = ids;
       expect((await all.request(`${path}/${id}`)).status).toBe(200);
       const absent = '00000000-0000-4000-8000-000000000000';
       const [found, other] = [await some.request(`${path}/${id}`), await some.request(`${path}/${absent}`)];
-      expect([found.status, JSON.stringify(found.body).replaceAll(id, absent)]).toEqual([
-        404,
-        JSON.stringify(other.body),
-      ]);
+      expect([found.status, JSON.stringify(found.body)]).toEqual([404, JSON.stringify(other.body)]);
     }
   });
 
   it('is in no members, groups and filters by them', async () => {
     const [club] = (await some.list('/Groups', { filter: 'displayName eq "Club"' })).Resources;
     expect(club?.['members']).toMatchObject([{ display: 'ada.martin' }, { display: 'ben' }]);
-    expect(await some.get(`/Groups/${await idOf('Private')}`)).not.toHaveProperty('members');
-    const ben = await some.findUser('ben');
-    expect(ben?.['groups']).toMatchObject([{ display: 'Club' }]);
-    for (const name of ['Private', 'Secret']) {
-      const filter = `groups.value eq "${await idOf(name)}"`;
+    expect(await some.get(`/Groups/${ids['private']}`)).not.toHaveProperty('members');
+    expect((await some.get(`/Users/${ids['ben']}`))['groups']).toMatchObject([{ display: 'Club' }]);
+    for (const name of ['private', 'secret']) {
+      const filter = `groups.value eq "${ids[name]}"`;
       expect((await all.list('/Users', { filter })).totalResults).toBe(1);
       expect((await some.list('/Users', { filter })).totalResults).toBe(0);
     }
-    const filter = `members.value eq "${ben?.id}"`;
+    const filter = `members.value eq "${ids['ben']}"`;
     expect(namesOf(await some.list('/Groups', { filter }))).toEqual(['Club']);
   });
 });
@@ -206,10 +177,8 @@ describe('the limits', () => {
     const client = new ScimClient(service, await service.serviceAccount('read', 'directory'));
     const { headers } = await client.request('/Users', { count: 2, excludedAttributes: 'groups' });
     expect(headers['ratelimit']).toMatch(/^"requests";r=5;t=\d+, "points";r=19;t=\d+/);
-    const answers = [];
-    for (let time = 0; time < 6; time++) answers.push(await client.request('/Groups?count=1'));
-    const [last] = answers.slice(-1);
-    if (last === undefined) throw new Error('There is no answer');
+    for (let time = 0; time < 5; time++) await client.list('/Groups', { count: 1 });
+    const last = await client.request('/Groups');
     expect(scimErrorOf(last)[0]).toBe(429);
     expect(Number(last.headers['retry-after'])).toBeGreaterThan(0);
   });

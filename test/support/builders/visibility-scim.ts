@@ -1,4 +1,4 @@
-import { ENTERPRISE_URN, FIELDS_URN, type Json } from '../clients/scim.js';
+import { ENTERPRISE_URN, FIELDS_URN, GROUP_FIELDS_URN, type Json } from '../clients/scim.js';
 import { PHONES, uuidOfId } from './visibility-directory.js';
 import type { VisibilityModel } from './visibility-model.js';
 import { byName, type Draw, emailOf, nameOf, sort } from './visibility-previews.js';
@@ -16,7 +16,6 @@ export interface ExpectedScim {
   readonly isByCursor: boolean;
 }
 
-const GROUP_FIELDS_URN = FIELDS_URN.replace('User', 'Group');
 const PHONE = `${FIELDS_URN}:phone`;
 /** Sorts behind every phone number. */
 const NO_PHONE = '~';

@@ -8,6 +8,7 @@ export const USER_URN = 'urn:ietf:params:scim:schemas:core:2.0:User';
 export const GROUP_URN = 'urn:ietf:params:scim:schemas:core:2.0:Group';
 export const ENTERPRISE_URN = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 export const FIELDS_URN = 'urn:directory:scim:schemas:fields:1.0:User';
+export const GROUP_FIELDS_URN = FIELDS_URN.replace('User', 'Group');
 
 export type Json = Record<string, unknown>;
 
@@ -92,10 +93,13 @@ export class ScimClient {
     return pages;
   }
 
-  /** The user with this id of the directory, or null. */
-  async findUser(userName: string): Promise<ScimResource | null> {
-    const { Resources } = await this.list('/Users', { filter: `userName eq ${JSON.stringify(userName)}` });
-    return Resources[0] ?? null;
+  /** The ids of all users and groups, by user name and by display name in lower case. */
+  async readIds(): Promise<Record<string, string>> {
+    const pages = [await this.list('/Users'), await this.list('/Groups')];
+    const ids = pages.flatMap((page) =>
+      namesOf(page).map((name = '', index) => [name.toLowerCase(), page.Resources[index]?.id]),
+    );
+    return Object.fromEntries(ids) as Record<string, string>;
   }
 }
 
