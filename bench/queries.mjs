@@ -30,6 +30,11 @@ const SEARCH = `query Search($query: String!) {
   }
 }`;
 
+/** A user with what SCIM returns of one, without the groups. */
+export const LOOKUP = `query Lookup($id: String!) {
+  user(user: {id: $id}) { nodeId id name givenName familyName email active photo createdAt updatedAt }
+}`;
+
 /** A page of a group, after a cursor. */
 export const PAGE = `query Page($id: String!, $after: String) {
   group(group: {id: $id}) {
