@@ -27,7 +27,7 @@ import { MonitoringModule } from './monitoring/monitoring.module.js';
 import { RequestWatch } from './monitoring/request-watch.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { PreviewsModule } from './previews/previews.module.js';
-import { SCIM_REJECTIONS } from './scim/scim-error.js';
+import { SCIM_REJECTIONS } from './scim/scim-query.js';
 import { ScimModule } from './scim/scim.controller.js';
 import { SearchModule } from './search/search.module.js';
 import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';

@@ -23,9 +23,9 @@ export function exact(sql: string, type: Comparable['type'] = 'string', cast = '
   return { type, sql, bind: (given, values) => `${values.add(given)}::${cast}` };
 }
 
-/** A text without regard to case. */
 function text(sql: string): Comparable {
-  return { ...exact(`lower(${sql})`), bind: (given, values) => `lower(${values.add(given)}::text)` };
+  const bind: Comparable['bind'] = (given, values) => `lower(${values.add(given)}::text)`;
+  return { ...exact(`(lower(${sql}) collate "C")`), bind };
 }
 
 /** A text with an index of its folded form in the order of bytes, which plans of prepared statements use for ranges only. */
@@ -41,7 +41,7 @@ function uuid(sql: string): Comparable {
   return { ...exact(`${sql}::text`), quick: (by, ...given) => (by === 'eq' ? equal(...given) : undefined) };
 }
 
-/** A field by which lists are filtered, with their conditions; null for another one. */
+/** Null for a field by which lists are not filtered. */
 function custom(field: Field, sql: string, alias: TableNames['alias']): Comparable | null {
   const type = filterTypeOf(field);
   if (type === null && field.filter === undefined) return null;
@@ -53,34 +53,29 @@ function custom(field: Field, sql: string, alias: TableNames['alias']): Comparab
     const wanted = by === 'sw' ? { startsWith: given } : type === null ? given : { is: given };
     return fieldConditions([field], { [field.name]: wanted }, values, alias).join(' and ');
   };
-  return { ...(field.match === 'caseExact' ? exact(sql) : text(sql)), quick };
+  return { ...(field.match === 'caseExact' ? exact(`(${sql} collate "C")`) : text(sql)), quick };
 }
 
-const MEMBERSHIPS = {
-  u: 'join groups o on o.key = m.group_key where m.user_key = u.key',
-  g: 'join users o on o.key = m.user_key where m.group_key = g.key and g.members_visible_to = 0',
-};
+const ACTIVE = { active: exact('u.is_active', 'boolean', 'boolean') };
+type Columns = Readonly<Record<string, string>>;
+type Comparables = Readonly<Record<string, Comparable | null>>;
 
-/** By the names of fields, and of parts of memberships. @param columns SQL of the fields as the viewer sees them */
-export function comparableFields(
-  { alias }: TableNames,
-  fields: readonly Field[],
-  columns: Readonly<Record<string, string>>,
-): Readonly<Record<string, Comparable | null>> {
-  const among = `effective_memberships m ${MEMBERSHIPS[alias]}`;
-  const role = exact(`case when m.direct_role is null then 'indirect' else 'direct' end`);
-  const by = (sql: string, type: OrderColumn['type'] = 'text') => ({ order: { sql, type } });
-  const time = (sql: string) => ({ ...exact(sql, 'dateTime', 'timestamptz'), ...by(sql, 'timestamp') });
-  const { givenName = 'null', familyName = 'null', email = 'null' } = columns;
-  const names = { givenName: text(givenName), familyName: text(familyName) };
+/** By the names of fields, and of parts of memberships. @param sql of the fields as the viewer sees them */
+export function comparableFields({ alias }: TableNames, fields: readonly Field[], sql: Columns): Comparables {
+  const [others, ofOther, own] = alias === 'u' ? ['groups', 'group', 'user'] : ['users', 'user', 'group'];
+  const isShown = alias === 'u' ? '' : ' and g.members_visible_to = 0';
+  const join = `join ${others} o on o.key = m.${ofOther}_key where m.${own}_key = ${alias}.key${isShown}`;
+  const by = (column: string, type: OrderColumn['type'] = 'text') => ({ order: { sql: column, type } });
+  const time = (at: string) => ({ ...exact(at, 'dateTime', 'timestamptz'), ...by(at, 'timestamp') });
+  const { givenName = 'null', familyName = 'null', email = 'null' } = sql;
   return {
-    ...Object.fromEntries(fields.map((each) => [each.name, custom(each, columns[each.name] ?? '', alias)])),
-    ...(alias === 'u' && { ...names, active: exact('u.is_active', 'boolean', 'boolean') }),
+    ...Object.fromEntries(fields.map((each) => [each.name, custom(each, sql[each.name] ?? '', alias)])),
+    ...(alias === 'u' && { givenName: text(givenName), familyName: text(familyName), ...ACTIVE }),
     ...{ createdAt: time(`${alias}.created_at`), updatedAt: time(`${alias}.updated_at`) },
     ...{ entryUuid: uuid(`${alias}.entry_uuid`), email: indexed(`lower(${email} collate "C")`, foldAddress) },
     id: { ...indexed(`${alias}.id_folded`, foldId), ...by(`${alias}.id_folded`) },
     name: { ...text(`${alias}.name`), ...by(`${alias}.sort_name`) },
     'email.use': exact(`case when ${email} is not null then 'work' end`),
-    ...{ 'membership.uuid': { ...uuid('o.entry_uuid'), among }, 'membership.role': { ...role, among } },
+    'membership.uuid': { ...uuid('o.entry_uuid'), among: `effective_memberships m ${join}` },
   };
 }

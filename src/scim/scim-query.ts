@@ -1,52 +1,80 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import Negotiator from 'negotiator';
 import { type Filter, parse } from 'scim2-parse-filter';
 import { z } from 'zod';
+import { bounded } from '../common/errors.js';
 import type { OrderColumn } from '../database/paging/page.js';
 import type { Values } from '../database/statements/statement.js';
+import { rateLimitHeaders } from '../graphql/rate-limit/rate-limiter.js';
+import { RejectionError, type RejectionForm } from '../http/rejection.js';
 import type { Comparable } from '../memberships/comparable-fields.js';
-import { ScimError } from './scim-error.js';
 import { EXTENSIONS, OF_CORE, type ResourceType } from './scim-schemas.js';
 
-/** The most characters of a filter, and the most parentheses, negations and comparisons. */
-const LONGEST = 4000;
-const MOST = 50;
+/** A request that is not valid. @param type that of RFC 7644 §3.12 or RFC 9865 §2.2, which the answer has as `scimType` */
+export class ScimError extends RejectionError {
+  constructor(type: string, message: string) {
+    super(400, 'BAD_USER_INPUT', bounded(message), {}, { argument: type });
+  }
+}
 
-type ParsedFilter = ReturnType<typeof parseFilter>;
+/** The media type of an answer; undefined if the client accepts none. With the charset, an Accept header that contains it matches, too. */
+export function mediaTypeOf(raw: IncomingMessage): string | undefined {
+  const types = ['application/scim+json; charset=utf-8', 'application/json; charset=utf-8'];
+  return new Negotiator(raw).mediaType(types)?.split(';')[0];
+}
+
+/** All rejections below the path, also those that no controller has seen. */
+export const SCIM_REJECTIONS: RejectionForm = {
+  matches: ({ url, routeOptions: { url: route = '' } }) => /^\/scim\/v2(?![^/?])/m.test(`${url}\n${route}`),
+  write: (rejection, _requestId, { raw, rateLimits }) => {
+    const { status, code, message: detail, details } = rejection;
+    const byCode = code === 'INVALID_CURSOR' ? 'invalidCursor' : undefined;
+    const scimType = rejection instanceof ScimError ? details.argument : byCode;
+    const schemas = ['urn:ietf:params:scim:api:messages:2.0:Error'];
+    return {
+      type: mediaTypeOf(raw) ?? 'application/scim+json',
+      headers: rateLimitHeaders(rateLimits ?? []),
+      body: JSON.stringify({ schemas, scimType, detail, status: String(status) }),
+    };
+  },
+};
+
+/** The most characters of a filter, and the most parentheses, negations and comparisons. */
+const [LONGEST, MOST] = [4000, 50] as const;
 
 /** A filter, and the texts that its values number: the parser does not decode the escapes of JSON. @throws ScimError */
 export function parseFilter(given: string) {
   const texts: string[] = [];
   try {
-    if (given.length > LONGEST) throw new Error('It is too long');
+    if (given.length > LONGEST || given.split(/[([]|\bnot\b/i).length > MOST) throw new Error('Too long');
     const plain = given.replace(/"(?:[^"\\]|\\.)*"/gs, (literal) => {
       const decoded = JSON.parse(literal) as string;
       return `"${texts.push(decoded.toWellFormed().replaceAll('\0', '\uFFFD')) - 1}"`;
     });
-    if ((plain.match(/[([]|\bnot\b/gi)?.length ?? 0) > MOST) throw new Error('It is nested too deeply');
     return { root: parse(plain), texts };
   } catch {
     throw invalid(`It has no valid syntax, or more than ${LONGEST} characters or ${MOST} parentheses`);
   }
 }
 
-function invalid(message: string): ScimError {
-  return new ScimError('invalidFilter', `The filter is not valid. ${message}`);
-}
-
-const OPERATORS: Record<string, string> = { eq: '=', ne: '=', gt: '>', ge: '>=', lt: '<', le: '<=' };
+const invalid = (message: string) => new ScimError('invalidFilter', `The filter is not valid. ${message}`);
+const EQUALITY = ['eq', 'ne', 'pr'];
+const ORDERED = { eq: '=', ne: '=', gt: '>', ge: '>=', lt: '<', le: '<=' };
+const OPERATORS: Record<string, (sql: string, bound: string) => string> = {
+  sw: (sql, bound) => `starts_with(${sql}, ${bound})`,
+  co: (sql, bound) => `position(${bound} in ${sql}) > 0`,
+  ew: (sql, bound) => `right(${sql}, length(${bound})) = ${bound}`,
+};
 
 /** A condition on the rows of a list, which may be null instead of false. @param listed the types of all resources in the list */
 export function writeFilter(
-  { root, texts }: ParsedFilter,
+  { root, texts }: ReturnType<typeof parseFilter>,
   type: ResourceType,
   listed: readonly ResourceType[],
   values: Values,
 ): string {
   let comparisons = 0;
-  const find = (path: string): Comparable | null => {
-    const found = findIn(type, path);
-    if (found !== undefined || listed.some((each) => findIn(each, path))) return found ?? null;
-    throw invalid(`There is no attribute ${path} by which this token can filter`);
-  };
   const not = (condition: string) => `((${condition}) is not true)`;
   const write = (filter: Filter, prefix: string): string => {
     if ('filters' in filter)
@@ -54,55 +82,52 @@ export function writeFilter(
     if ('filter' in filter) return not(write(filter.filter, prefix));
     if (++comparisons > MOST) throw invalid(`It has more than ${MOST} comparisons`);
     const path = `${prefix}${filter.attrPath}`;
-    const found = find(path);
+    const found = findIn(type, path);
+    if (found === undefined && !listed.some((each) => findIn(each, path)))
+      throw invalid(`There is no attribute ${path} by which this token can filter`);
+    if (found === undefined) return 'false';
+    const { among, sql } = found;
     if ('valFilter' in filter) {
       // The conditions hold for one value.
       const within = write(filter.valFilter, `${path}.`);
-      if (found?.among !== undefined) return `exists (select from ${found.among} and ${within})`;
-      return found === null ? 'false' : `(${within} and ${found.sql} is not null)`;
+      return among ? `exists (select from ${among} and ${within})` : `(${within} and ${sql} is not null)`;
     }
-    if (found === null) return 'false';
     const given = 'compValue' in filter ? filter.compValue : null;
-    const value = typeof given === 'string' ? (texts[Number(given)] ?? '') : given;
+    const value = typeof given === 'string' ? texts[Number(given)] : given;
     const plain = conditionOf(found, filter.op, value, path, values);
-    const isMany = found.among !== undefined && prefix === '';
-    const condition = isMany ? `exists (select from ${found.among} and ${plain})` : `(${plain})`;
+    const condition = among && prefix === '' ? `exists (select from ${among} and ${plain})` : `(${plain})`;
     return filter.op === (value === null ? 'eq' : 'ne') ? not(condition) : condition;
   };
   return write(root, '');
 }
 
-type Value = string | number | boolean | null;
-
-function conditionOf(found: Comparable, op: string, value: Value, path: string, values: Values): string {
+function conditionOf(found: Comparable, op: string, value: unknown, path: string, values: Values): string {
   const { type, sql, bind, quick } = found;
-  const operator = OPERATORS[op];
-  if (value === null && (op === 'pr' || operator === '=')) return `${sql} is not null`;
-  const isAllowed = type === 'string' || (type === 'boolean' ? operator === '=' : operator !== undefined);
-  if (!isAllowed || typeof value !== (type === 'dateTime' ? 'string' : type))
+  if (value === null && EQUALITY.includes(op)) return `${sql} is not null`;
+  const isAllowed = type === 'string' || (type === 'boolean' ? EQUALITY : Object.keys(ORDERED)).includes(op);
+  const wanted = type === 'dateTime' ? instantOf(value) : value;
+  if (!isAllowed || typeof wanted !== (type === 'dateTime' ? 'string' : type))
     throw invalid(`${path} is a ${type}, which ${op} does not compare with this value`);
-  const wanted = type === 'dateTime' ? instantOf(String(value), path) : String(value);
-  const answer = quick?.(operator === '=' ? 'eq' : op, wanted, values);
+  const operator = ORDERED[op as keyof typeof ORDERED];
+  const text = String(wanted);
+  const answer = quick?.(operator === '=' ? 'eq' : op, text, values);
   if (answer !== undefined) return answer;
-  const bound = bind(wanted, values);
-  if (op === 'sw') return `starts_with(${sql}, ${bound})`;
-  if (op === 'co') return `position(${bound} in ${sql}) > 0`;
-  if (op === 'ew') return `right(${sql}, length(${bound})) = ${bound}`;
-  return `${sql} ${type === 'string' && operator !== '=' ? 'collate "C" ' : ''}${operator} ${bound}`;
+  const bound = bind(text, values);
+  return OPERATORS[op]?.(sql, bound) ?? `${sql} ${operator} ${bound}`;
 }
 
 /** An attribute by its name, or its sub-attribute `value`. */
-function findIn({ comparables }: ResourceType, name: string): Comparable | undefined {
+function findIn({ kind, comparables }: ResourceType, name: string): Comparable | undefined {
+  if (OF_CORE.test(name) && !name.toLowerCase().includes(`:${kind}:`.toLowerCase())) return undefined;
   const path = pathOf(name);
   return comparables.get(path) ?? comparables.get(`${path}|value`);
 }
 
-/** An instant of xsd:dateTime, in UTC if it has no offset. */
-function instantOf(given: string, path: string): string {
-  const [, zone] = /^[1-9]\d{3}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d|)$/.exec(given) ?? [];
-  const time = zone === undefined ? NaN : Date.parse(zone === '' ? `${given}Z` : given);
-  if (Number.isNaN(time)) throw invalid(`${path} is compared with a time such as 2030-01-31T12:00:00Z`);
-  return new Date(Math.min(time, Date.parse('9999-12-31T23:59:59.999Z'))).toISOString();
+/** An instant of xsd:dateTime, in UTC if it has no offset. Null: it is none. */
+function instantOf(given: unknown): string | null {
+  const [text, zone] = /^[1-9]\d{3}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d|)$/.exec(String(given)) ?? [''];
+  const time = Math.min(Date.parse(zone === '' ? `${text}Z` : text), Date.parse('9999-12-31T23:59:59.999Z'));
+  return Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
 /** The column of the order by an attribute. @throws ScimError invalidPath */
@@ -115,8 +140,7 @@ export function orderOf(path: string, resourceType: ResourceType): OrderColumn {
   return { sql: `coalesce((${sql})::text collate "C", '\u{10FFFF}')`, type: 'text' };
 }
 
-const USUAL_PAGE = 100;
-const LARGEST_PAGE = 1000;
+const [USUAL_PAGE, LARGEST_PAGE] = [100, 1000] as const;
 
 /** The path of an attribute in lower case, the URN of an extension first. */
 function pathOf(name: string): string {
@@ -141,7 +165,6 @@ class Selection {
     return this.paths.some((each) => covers(each, lower) || covers(lower, each));
   }
 
-  /** The selected parts of an object. */
   pick(object: object, prefix = ''): Record<string, unknown> {
     const shown = Object.entries(object).filter(([name]) => this.has(`${prefix}${name}`));
     const picked = shown.map(([name, value]: [string, unknown]) => {
@@ -157,43 +180,44 @@ class Selection {
 
 const TEXT = z.string().nullish();
 const WHOLE = z.union([z.int(), z.string().regex(/^[-+]?\d{1,15}$/)]).nullish();
-const NAMES = z
-  .union([z.string().transform((list) => list.split(',')), z.array(z.string())])
-  .nullish()
-  .transform((names) => (names ?? []).map(pathOf).filter(Boolean));
-/** The parameters of a list (RFC 7644 §3.4.2, RFC 9865). */
+const NAMES = z.union([z.string(), z.array(z.string())]).optional();
+const ORDER = z.string().regex(/^(?:a|de)scending$/i);
 const PARAMETERS = z.object({
-  ...{
-    filter: TEXT,
-    sortBy: TEXT,
-    sortOrder: z
-      .string()
-      .regex(/^(?:a|de)scending$/i)
-      .nullish(),
-  },
+  ...{ filter: TEXT, sortBy: TEXT, sortOrder: ORDER.nullish() },
   ...{ startIndex: WHOLE, count: WHOLE, cursor: TEXT, attributes: NAMES, excludedAttributes: NAMES },
 });
 
+/** The parameters in the URL or the body (RFC 7644 §3.4.2, RFC 9865). @throws ScimError */
+function readParameters({ method, query, bodyText }: FastifyRequest) {
+  let given = query;
+  try {
+    if (method === 'POST') given = JSON.parse(bodyText ?? '');
+  } catch {
+    throw new ScimError('invalidSyntax', 'The body is not valid JSON');
+  }
+  const { data, error } = PARAMETERS.safeParse(given);
+  if (data !== undefined) return data;
+  const name = String(error.issues[0]?.path[0] ?? 'The request');
+  const isOfCursor = name === 'count' && (given as { cursor?: unknown }).cursor !== undefined;
+  throw new ScimError(
+    isOfCursor ? 'invalidCount' : 'invalidValue',
+    `${name} does not have the form of RFC 7644`,
+  );
+}
+
 export type ScimQuery = ReturnType<typeof readQuery>;
 
-/** @param given the parameters of a URL, or the members of a body @throws ScimError */
-export function readQuery(given: unknown) {
-  const { data, error } = PARAMETERS.safeParse(given);
-  if (error) {
-    const name = String(error.issues[0]?.path[0] ?? 'The request');
-    const isOfCursor = name === 'count' && (given as { cursor?: unknown }).cursor !== undefined;
-    const message = `${name} does not have the form of RFC 7644 §3.4.2`;
-    throw new ScimError(isOfCursor ? 'invalidCount' : 'invalidValue', message);
-  }
-  const { filter, sortBy, sortOrder, startIndex, count, attributes, excludedAttributes: excluded } = data;
+export function readQuery(request: FastifyRequest) {
+  const { filter, sortBy, sortOrder, ...others } = readParameters(request);
+  const pathsOf = (names: string | string[] = '') => String(names).split(',').map(pathOf).filter(Boolean);
+  const [attributes, excluded] = [pathsOf(others.attributes), pathsOf(others.excludedAttributes)];
   if (attributes.length > 0 && excluded.length > 0)
     throw new ScimError('invalidValue', 'attributes and excludedAttributes exclude each other');
   return {
-    ...{ filter: filter ? parseFilter(filter) : null, filterText: filter, sortBy: sortBy || null },
-    cursor: data.cursor ?? null,
-    isDescending: Boolean(sortBy) && sortOrder?.toLowerCase() === 'descending',
-    startIndex: Math.max(1, Number(startIndex ?? 1)),
-    count: Math.min(LARGEST_PAGE, Math.max(0, Number(count ?? USUAL_PAGE))),
+    ...{ filter: filter ? parseFilter(filter) : null, sortBy: sortBy || null, cursor: others.cursor ?? null },
+    isDescending: Boolean(sortBy) && /^d/i.test(sortOrder ?? ''),
+    startIndex: Math.max(1, Number(others.startIndex ?? 1)),
+    count: Math.min(LARGEST_PAGE, Math.max(0, Number(others.count ?? USUAL_PAGE))),
     shown: attributes.length > 0 ? new Selection(attributes, false) : new Selection(excluded, true),
   };
 }

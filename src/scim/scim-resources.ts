@@ -12,13 +12,11 @@ import { referredStatement } from '../field-references/field-references.module.j
 import type { RequestContext } from '../graphql/http/request-context.js';
 import type { Group } from '../groups/group.model.js';
 import { GroupsService } from '../groups/groups.service.js';
-import type { PictureKind } from '../media/signing/signed-url.js';
 import { SignedUrls } from '../media/signing/signed-urls.js';
 import type { User } from '../users/user.model.js';
 import { UsersService } from '../users/users.service.js';
-import { ScimError } from './scim-error.js';
-import { orderOf, type ScimQuery, writeFilter } from './scim-query.js';
-import { CORE, enterpriseForm, type Json, type Kind, ResourceType } from './scim-schemas.js';
+import { orderOf, ScimError, type ScimQuery, writeFilter } from './scim-query.js';
+import { CORE, enterpriseForm, EXTENSIONS, type Json, type Kind, ResourceType } from './scim-schemas.js';
 
 /** The most memberships in the resources of a list, about 10 MB. A single resource has all of its own. */
 const MOST_MEMBERSHIPS = 50_000;
@@ -29,25 +27,19 @@ const MEMBERSHIPS: PageSelection = {
   ...{ cacheKey: 'scim', rows: true, cursors: 'none', totalCount: false, hasNextPage: false },
   ...{ hasPreviousPage: false, node: new Map(Object.entries({ user: NAMED, group: NAMED, role: ROLE })) },
 };
-/** The signature of the URL of a picture, which is another one every quarter of an hour. */
-const SIGNATURE = /\?expires=\d+&signature=[0-9a-f]+/g;
-
 type Model = User | Group;
 /** `kinds` are listed together. */
 type Wanted = PageArguments & { offset?: number; id?: string; kinds?: readonly Kind[] };
+type Shown = Asked & { readonly references: ReadonlyMap<string, object[]> };
 
-/** A request for users or groups. */
+/** A request. `pay` charges for a number of objects, and `note` counts users who are shown with a field. */
 export interface Asked {
   readonly query: ScimQuery;
   readonly principal: Principal;
   readonly context: RequestContext;
-  /** Charges for a number of objects. @throws ServiceError RATE_LIMITED */
   readonly pay: (objects: number) => Promise<void>;
-  /** Notes how many users are shown with a field. */
   readonly note: (field: string, users: number) => void;
 }
-
-type Shown = Asked & { readonly references: ReadonlyMap<string, object[]> };
 
 /** Reads users and groups by the statements of their lists, and writes them as resources. */
 @Injectable()
@@ -78,9 +70,8 @@ export class ScimResources {
     const { names, projection } = this.serviceOf(kind);
     const { total, ...source } = await this.serviceOf(kind).sourceOf({}, projection.all, context.reader);
     const { values, order } = source;
-    const conditions: string[] = [];
-    if (page.id !== undefined)
-      conditions.push(isUuid(page.id) ? `${names.alias}.entry_uuid = ${values.add(page.id)}::uuid` : 'false');
+    const hasId = isUuid(page.id) ? `${names.alias}.entry_uuid = ${values.add(page.id)}::uuid` : 'false';
+    const conditions = page.id === undefined ? [] : [hasId];
     if (filter !== null) {
       const listed = (page.kinds ?? []).map((each) => this.typeOf(each, principal));
       conditions.push(writeFilter(filter, type, listed, values));
@@ -93,7 +84,7 @@ export class ScimResources {
         ...{ ...source, conditions, offset: page.offset },
         order: { columns: [...by, ...order.columns.slice(-1)], direction },
         columns: [...source.columns, shown.has(memberships) ? count : '0'],
-        binding: bindCursor(`scim ${kind}`, [sortBy, direction], [query.filterText]),
+        binding: bindCursor(`scim ${kind}`, [sortBy, direction], [filter]),
         ...(conditions.length === 0 && total !== undefined && { total }),
       },
       page,
@@ -126,7 +117,6 @@ export class ScimResources {
     );
   }
 
-  /** @param type undefined: a manager, who has none */
   private referenceTo(kind: Kind, { entryUuid, name }: Model, type?: string) {
     const names = type === undefined ? { displayName: name } : { display: name, type };
     return { value: entryUuid, $ref: this.urlOf(`${kind}s/${entryUuid}`), ...names };
@@ -155,16 +145,12 @@ export class ScimResources {
   }
 
   /** The values of fields, as attributes. */
-  private attributesOf(
-    { kind, paths }: ResourceType,
-    model: Model,
-    { query, note, references }: Shown,
-  ): Json {
+  private attributesOf({ kind, paths }: ResourceType, model: Model, { query, note, references }: Shown) {
     const found: Record<string, Json> = {};
     const noted = new Set(['nodeId']);
     const valueOf = (field: Field): unknown => {
       const { name, reader, reference } = field;
-      if (reader === 'picture') return this.urls.find(name as PictureKind, model as User, null);
+      if (reader === 'picture') return this.urls.find(name as 'photo' | 'picture', model as User, null);
       const all = references.get(`${name} ${model.key}`) ?? [];
       if (reference !== undefined) return isList(field) ? all : all[0];
       const isText = enterpriseForm(kind, field) !== null && model[name] !== null;
@@ -184,15 +170,16 @@ export class ScimResources {
     return { ...others, emails, photos: Object.entries(photos).map(urlOf) };
   }
 
-  /** The version depends on all that is returned, so that it is right for all viewers, and tells none of what is hidden. */
+  /** The version depends on all that is returned but signatures, so that it discloses nothing that is hidden. */
   private write(kind: Kind, model: Model, { meta, ...attributes }: Json, query: ScimQuery) {
     const { entryUuid: id, updatedAt } = model;
     const location = this.urlOf(`${kind}s/${id}`);
     const ofEntry = { resourceType: kind, ...(meta as Json), location, version: '' };
     const picked = query.shown.pick({ ...present(attributes), meta: ofEntry });
-    const schemas = [`${CORE}${kind}`, ...Object.keys(picked).filter((name) => name.startsWith('urn:'))];
+    const schemas = [`${CORE}${kind}`, ...EXTENSIONS.filter((urn) => urn in picked)];
     const text = JSON.stringify({ schemas, id, ...picked });
-    const digest = hash('sha256', `${String(updatedAt)} ${text.replace(SIGNATURE, '')}`, 'base64url');
+    const unsigned = text.replace(/\?expires=\d+&signature=[0-9a-f]+/g, '');
+    const digest = hash('sha256', `${String(updatedAt)} ${unsigned}`, 'base64url');
     const etag = `W/"${digest.slice(0, 22)}"`;
     const version = `"version":${JSON.stringify(etag)}`;
     return { text: text.replace(/"version":""(?=\}\}$)/, () => version), location, etag };
@@ -205,7 +192,6 @@ export class ScimResources {
 
 /** The members of an object that have a value. */
 function present(object: Json): Record<string, unknown> {
-  const isEmpty = (value: object | null) => Object.keys(value ?? {}).length === 0;
-  const isAbsent = (value: unknown) => value === undefined || (typeof value === 'object' && isEmpty(value));
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => !isAbsent(value)));
+  const has = (value: unknown) => typeof (value ?? {}) !== 'object' || Object.keys(value ?? {}).length > 0;
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => has(value)));
 }

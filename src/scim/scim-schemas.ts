@@ -22,9 +22,7 @@ interface Written extends Readonly<Record<Kind | 'reference' | 'manager', readon
 }
 
 export const WRITTEN = parse(readFileSync(new URL('schemas.yaml', import.meta.url), 'utf8')) as Written;
-
 export const CORE = 'urn:ietf:params:scim:schemas:core:2.0:';
-/** The beginning of the path of an attribute of a core schema, which can be omitted. */
 export const OF_CORE = new RegExp(`^${CORE}(?:${KINDS.join('|')}):`, 'i');
 const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User';
 const FIELDS = 'urn:directory:scim:schemas:fields:1.0:';
@@ -84,8 +82,7 @@ export class ResourceType {
     this.paths = readable.flatMap((field) => pathsOf(field).map((path) => [path, field] as const));
     this.extensions = EXTENSIONS.filter((urn) => this.paths.some(([path]) => path.startsWith(urn)));
     const fields = comparableFields(names, all, columns);
-    const add = (path: string, own?: Comparable | null) =>
-      own && this.comparables.set(path.toLowerCase(), own);
+    const add = (at: string, own?: Comparable | null) => own && this.comparables.set(at.toLowerCase(), own);
     for (const [path, name] of Object.entries(WRITTEN.compared[kind])) add(path, fields[name]);
     for (const [path, field] of this.paths) {
       const own = fields[field.name];
@@ -94,7 +91,6 @@ export class ResourceType {
     }
   }
 
-  /** The documents of `/Schemas`. */
   get schemas(): Json[] {
     const { kind, paths, extensions } = this;
     const documentOf = (id: string, name: string, attributes: readonly Json[]) => {
@@ -107,7 +103,6 @@ export class ResourceType {
     return [documentOf(`${CORE}${kind}`, kind, WRITTEN[kind].map(attribute)), ...others];
   }
 
-  /** The document of `/ResourceTypes`. */
   get document(): Json {
     const schemaExtensions = this.extensions.map((schema) => ({ schema, required: false }));
     return { ...WRITTEN.resourceTypes[this.kind], schemaExtensions };

@@ -15,18 +15,15 @@ import { matchesEtag } from '../http/headers.js';
 import { RejectionError } from '../http/rejection.js';
 import { MediaModule } from '../media/media.module.js';
 import { UsersModule } from '../users/users.module.js';
-import { mediaTypeOf, ScimError } from './scim-error.js';
-import { readQuery } from './scim-query.js';
+import { mediaTypeOf, readQuery, ScimError } from './scim-query.js';
 import { type Asked, ScimResources } from './scim-resources.js';
 import { type Json, type Kind, KINDS, WRITTEN } from './scim-schemas.js';
 
 /** Objects for a point, and objects that a page by `startIndex` skips for one. */
 const OBJECTS_PER_POINT = 100;
 const SKIPPED_PER_POINT = 25_000;
-const DOCUMENTS = 'ServiceProviderConfig ResourceTypes ResourceTypes/:id Schemas Schemas/:id Me Bulk'.split(
-  ' ',
-);
 const LIST = ['urn:ietf:params:scim:api:messages:2.0:ListResponse'];
+type Read = (asked: Asked) => Promise<string | null>;
 
 /** SCIM 2.0, reading (RFC 7643, 7644 and 9865; docs/scim.md). */
 @RequireToken()
@@ -41,7 +38,7 @@ class ScimController {
   ) {}
 
   /** Documents about the service, which are not filtered (RFC 7644 §4). */
-  @All(DOCUMENTS)
+  @All(['ServiceProviderConfig', 'ResourceTypes/:id?', 'Schemas/:id?', 'Me', 'Bulk'])
   describe(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { id } = request.params as { id?: string };
     const { url = '' } = request.routeOptions;
@@ -62,7 +59,7 @@ class ScimController {
 
   private withMeta(document: Json, id?: unknown) {
     const resourceType = String(document['schemas']).split(':').at(-1) ?? '';
-    const path = id === undefined ? resourceType : `${resourceType}s/${String(id)}`;
+    const path = typeof id === 'string' ? `${resourceType}s/${id}` : resourceType;
     return { ...document, id, meta: { resourceType, location: this.resources.urlOf(path) } };
   }
 
@@ -121,11 +118,7 @@ class ScimController {
   }
 
   /** Answers a request with a text that is read from one revision. Null: the client has it. */
-  private async answer(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    read: (asked: Asked) => Promise<string | null>,
-  ): Promise<void> {
+  private async answer(request: FastifyRequest, reply: FastifyReply, read: Read): Promise<void> {
     const { principal, method, headers, raw } = request;
     const { url = '' } = request.routeOptions;
     request.rateLimits = [];
@@ -135,9 +128,9 @@ class ScimController {
     if (!allow.includes(method))
       throw new RejectionError(405, 'METHOD_NOT_ALLOWED', 'The directory can only be read', { allow });
     const type = mediaTypeOf(raw);
-    if (type === undefined) throw new ServiceError('NOT_ACCEPTABLE', 'The answer is application/scim+json');
-    if (principal === null) throw new Error('The route requires a token');
-    const query = readQuery(method === 'POST' ? bodyOf(request) : request.query);
+    if (type === undefined || principal === null)
+      throw new ServiceError('NOT_ACCEPTABLE', 'Accept has to allow application/scim+json');
+    const query = readQuery(request);
     const { revisions } = this.database;
     await revisions.refuseStale(readMaxStaleness(headers));
     const before = revisions.asOf;
@@ -160,19 +153,8 @@ class ScimController {
     const state = revision ? headersOfRead(await revisions.describe(revision, before)) : {};
     void reply.headers({ ...state, ...rateLimitHeaders(request.rateLimits), 'cache-control': 'no-store' });
     // As bytes: Fastify adds a charset to text, which the media type does not have.
-    void reply
-      .code(text === null ? 304 : 200)
-      .type(type)
-      .send(text === null ? undefined : Buffer.from(text));
-  }
-}
-
-/** @throws ScimError */
-function bodyOf({ bodyText }: FastifyRequest): unknown {
-  try {
-    return JSON.parse(bodyText ?? '');
-  } catch {
-    throw new ScimError('invalidSyntax', 'The body is not valid JSON');
+    void reply.type(type).code(text === null ? 304 : 200);
+    void reply.send(text === null ? undefined : Buffer.from(text));
   }
 }
 

@@ -211,11 +211,10 @@ export function planPage(
     const within = [after, before].flatMap((each) => (each === null ? [] : [each.beyond]));
     const direction = backward ? opposite(source.order.direction) : source.order.direction;
     const arrays = selectArrays(source, selection, rowLimit);
-    const skipped = source.offset ? ` offset ${source.values.add(source.offset)}` : '';
     const found = selectRows(source, selection.cursors !== 'none', [...rows, ...within], direction, rowLimit);
     names = arrays.map((_, index) => `page.array_${index}`);
     const selected = arrays.map((sql, index) => `${sql} as array_${index}`).join(', ');
-    tables.push(`lateral (\n  select ${selected} from (\n${found}${skipped}\n  ) shown\n) page`);
+    tables.push(`lateral (\n  select ${selected} from (\n${found}\n  ) shown\n) page`);
   }
   const from = tables.map((table, index) => `${index === 0 ? '\nfrom' : ' cross join'} ${table}`).join('');
   const text = `select ${[...values, ...names, ...parents.columns, REVISION].join(', ')}${from}`;
@@ -253,14 +252,15 @@ function selectRows(
   direction: SortDirection,
   rowLimit: string,
 ): string {
-  const { order, from, parts } = source;
+  const { order, from, parts, offset, values } = source;
   const columns = [
     ...source.columns.map((sql, index) => `${sql} as column_${index}`),
     ...(hasPlaces ? order.columns : []).map((column, index) => `${outputOf(column)} as order_${index}`),
   ].join(', ');
   const select = (selected: string, tables: string, all: readonly string[]) =>
     `select ${selected} from ${tables} ${where(all)} order by ${orderBy(order, direction)} limit ${rowLimit}`;
-  if (parts === undefined) return select(columns, from, conditions);
+  const skipped = offset ? ` offset ${values.add(offset)}` : '';
+  if (parts === undefined) return `${select(columns, from, conditions)}${skipped}`;
   const { alias, tables, joins } = parts;
   const union = (selects: readonly string[]) => `(\n(${selects.join('\n) union all (\n')})\n) ${alias}`;
   const inOrder = direction === order.direction ? tables : tables.toReversed();
