@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { flatFrom, groupId, groupsOf, personId, searchTerms, startDirectory } from './directory.mjs';
 import { LoadProcess } from './load-process.mjs';
 import { makeWorkDirectory, memoryOf, runCommand, runStep } from './processes.mjs';
-import { LOOKUP, PAGE, QUERIES } from './queries.mjs';
+import { LOOKUP, LOOKUP_BY_SCIM, PAGE, QUERIES } from './queries.mjs';
 import { goalTable, writeSection } from './report.mjs';
 import { FULL, measureRounds, median, readOptions } from './rounds.mjs';
 import { execute, Issuer, Service } from './service.mjs';
@@ -120,7 +120,7 @@ async function measureReads(service, load, tokens) {
   const pages = (after) => spellings(LARGEST).map((id) => JSON.stringify({ id, after }));
   const terms = searchTerms(users, 20_000).map((query) => JSON.stringify({ query }));
   const ids = Array.from({ length: 20_000 }, (_, index) => personId((index * 7919) % users));
-  const byName = (id) => `/scim/v2/Users?excludedAttributes=groups&filter=userName%20eq%20%22${id}%22`;
+  const byName = (id) => `/scim/v2/Users?attributes=${LOOKUP_BY_SCIM}&filter=userName%20eq%20%22${id}%22`;
   const loads = {
     lookup: { query: LOOKUP, variables: ids.map((id) => JSON.stringify({ id })) },
     scimLookup: { paths: ids.map(byName) },
