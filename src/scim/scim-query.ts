@@ -26,7 +26,7 @@ export function mediaTypeOf(raw: IncomingMessage): string | undefined {
 
 /** All rejections below the path, also those that no controller has seen. */
 export const SCIM_REJECTIONS: RejectionForm = {
-  matches: ({ url, routeOptions: { url: route = '' } }) => /^\/scim\/v2(?![^/?])/m.test(`${url}\n${route}`),
+  matches: ({ url, routeOptions: { url: route = '' } }) => /^\/scim\/v2(?![^/?\n])/m.test(`${url}\n${route}`),
   write: (rejection, _requestId, { raw, rateLimits }) => {
     const { status, code, message: detail, details } = rejection;
     const byCode = code === 'INVALID_CURSOR' ? 'invalidCursor' : undefined;

@@ -95,13 +95,15 @@ export class ScimResources {
     if (models.length > 1 && sum > MOST_MEMBERSHIPS)
       throw new ScimError('tooMany', `The page has too many ${memberships}: exclude them, or ask for less`);
     await asked.pay(models.length + sum);
-    const references = await this.readReferences(type, models, asked);
-    const resources = models.map(async (model) => {
+    const [references, lists] = await Promise.all([
+      this.readReferences(type, models, asked),
+      Promise.all(models.map((model) => (sum > 0 ? this.membershipsOf(kind, model, asked) : []))),
+    ]);
+    const resources = models.map((model, index) => {
       const attributes = this.attributesOf(type, model, { ...asked, references });
-      const listed = shown.has(memberships) ? await this.membershipsOf(kind, model, asked) : [];
-      return this.write(kind, model, { ...attributes, [memberships]: listed }, query);
+      return this.write(kind, model, { ...attributes, [memberships]: lists[index] }, query);
     });
-    return { page: found, resources: await Promise.all(resources) };
+    return { page: found, resources };
   }
 
   /** All groups of a user, or all members of a group, those of all resources in one statement. None if they are hidden. */
