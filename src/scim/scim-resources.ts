@@ -97,7 +97,7 @@ export class ScimResources {
     await asked.pay(models.length + sum);
     const [references, lists] = await Promise.all([
       this.readReferences(type, models, asked),
-      Promise.all(models.map((model) => (sum > 0 ? this.membershipsOf(kind, model, asked) : []))),
+      Promise.all(models.map(async (model) => (sum > 0 ? this.membershipsOf(kind, model, asked) : []))),
     ]);
     const resources = models.map((model, index) => {
       const attributes = this.attributesOf(type, model, { ...asked, references });
