@@ -33,29 +33,29 @@ export class Latencies {
 
 /**
  * The requests of one load. A later run continues where the last one ended.
- * @typedef {{ port: number, query?: string, variables: string[], tokens: string[] }} Load
- *   variables as JSON; requests cycle through them and through the tokens. Without a query, they ask for the health of the process
+ * @typedef {{ port: number, query?: string, variables?: string[], paths?: string[], tokens?: string[] }} Load
+ *   variables as JSON, or paths of GET requests; requests cycle through them and through the tokens
  */
 class Requests {
   #next = 0;
   #prefix;
 
   /** @param {Load} load */
-  constructor({ port, query, variables, tokens }) {
+  constructor({ port, query, variables = [], paths = null, tokens = [] }) {
     this.port = port;
     this.variables = variables;
-    this.tokens = tokens;
-    this.#prefix = query === undefined ? null : `{"query":${JSON.stringify(query)},"variables":`;
+    this.paths = paths;
+    this.tokens = tokens.map((token) => `Authorization: Bearer ${token}\r\n`);
+    this.#prefix = `{"query":${JSON.stringify(query)},"variables":`;
   }
 
   next() {
-    if (this.#prefix === null) return 'GET /_health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
     const number = this.#next++;
+    const head = `HTTP/1.1\r\nHost: 127.0.0.1\r\n${this.tokens[number % this.tokens.length] ?? ''}`;
+    if (this.paths !== null) return `GET ${this.paths[number % this.paths.length]} ${head}\r\n`;
     const body = `${this.#prefix}${this.variables[number % this.variables.length]}}`;
-    return (
-      `POST /graphql/v1 HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: application/json\r\n` +
-      `Authorization: Bearer ${this.tokens[number % this.tokens.length]}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-    );
+    const length = `Content-Length: ${Buffer.byteLength(body)}`;
+    return `POST /graphql/v1 ${head}Content-Type: application/json\r\nAccept: application/json\r\n${length}\r\n\r\n${body}`;
   }
 }
 

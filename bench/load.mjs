@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { flatFrom, groupId, groupsOf, personId, searchTerms, startDirectory } from './directory.mjs';
 import { LoadProcess } from './load-process.mjs';
 import { makeWorkDirectory, memoryOf, runCommand, runStep } from './processes.mjs';
-import { PAGE, QUERIES } from './queries.mjs';
+import { LOOKUP, LOOKUP_BY_SCIM, PAGE, QUERIES } from './queries.mjs';
 import { goalTable, writeSection } from './report.mjs';
 import { FULL, measureRounds, median, readOptions } from './rounds.mjs';
 import { execute, Issuer, Service } from './service.mjs';
@@ -39,7 +39,7 @@ async function measureFirstLoad(settings, load, resources) {
   const begun = performance.now();
   const service = await Service.spawn(resources, settings);
   await service.child.until(() => service.answers('/_health'));
-  await load.prepare('health', { port: service.port });
+  await load.prepare('health', { port: service.port, paths: ['/_health'] });
   const { longest } = await load.probe('health', () => service.untilReady());
   return {
     service,
@@ -92,6 +92,22 @@ async function findDeepCursor({ port }, id, token) {
   }
 }
 
+/** The path of a page of all users by SCIM after a cursor. */
+function scimPage(cursor) {
+  return `/scim/v2/Users?excludedAttributes=groups&count=100&cursor=${encodeURIComponent(cursor)}`;
+}
+
+/** The cursor of a page by SCIM in the last tenth of the users. */
+async function findDeepScimCursor({ port }, token) {
+  let cursor = '';
+  for (let passed = 0; passed < users * DEEP; passed += 100) {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`http://127.0.0.1:${port}${scimPage(cursor)}`, { headers });
+    ({ nextCursor: cursor } = await response.json());
+  }
+  return cursor;
+}
+
 /** The id in different case, which the service ignores, so that the requests differ. */
 function spellings(id) {
   const letters = [...id];
@@ -104,7 +120,13 @@ async function measureReads(service, load, tokens) {
   const cursor = await findDeepCursor(service, LARGEST, tokens[0]);
   const pages = (after) => spellings(LARGEST).map((id) => JSON.stringify({ id, after }));
   const terms = searchTerms(users, 20_000).map((query) => JSON.stringify({ query }));
+  const ids = Array.from({ length: 20_000 }, (_, index) => personId((index * 7919) % users));
+  const byName = (id) => `/scim/v2/Users?attributes=${LOOKUP_BY_SCIM}&filter=userName%20eq%20%22${id}%22`;
   const loads = {
+    lookup: { query: LOOKUP, variables: ids.map((id) => JSON.stringify({ id })) },
+    scimLookup: { paths: ids.map(byName) },
+    scimFirst: { paths: [scimPage('')] },
+    scimDeep: { paths: [scimPage(await findDeepScimCursor(service, tokens[0]))] },
     first: { query: PAGE, variables: pages(null) },
     deep: { query: PAGE, variables: pages(cursor) },
     search: { query: QUERIES.search.query, variables: terms },
@@ -115,7 +137,12 @@ async function measureReads(service, load, tokens) {
     scenarios.push({ name, pids: service.pids, run: (seconds) => load.run(name, { seconds }) });
   }
   const figures = await measureRounds(scenarios, FULL);
-  return { deep: figures.compare('deep', 'first'), search: figures.of('search').p99 };
+  return {
+    deep: figures.compare('deep', 'first'),
+    search: figures.of('search').p99,
+    scimLookup: figures.compare('lookup', 'scimLookup'),
+    scimDeep: figures.compare('scimDeep', 'scimFirst'),
+  };
 }
 
 await runCommand(async (resources) => {
@@ -179,6 +206,13 @@ await runCommand(async (resources) => {
       0.8,
       null,
       reads.deep,
+    ],
+    ['SCIM, `userName eq` ÷ GraphQL, `user` by id: time of a response', null, 1.2, reads.scimLookup],
+    [
+      'SCIM, a page of the last tenth of the users ÷ the first page, responses a second',
+      0.8,
+      null,
+      reads.scimDeep,
     ],
     ['Q5, uncached, 16 clients: 99th percentile, ms', null, limits.search, reads.search],
     ['A process at rest that does not follow the directory, MB', null, 140, memoryOf(resting.child.pid).now],

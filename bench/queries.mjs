@@ -30,6 +30,13 @@ const SEARCH = `query Search($query: String!) {
   }
 }`;
 
+/** A user, and the same attributes by SCIM. */
+export const LOOKUP = `query Lookup($id: String!) {
+  user(user: {id: $id}) { nodeId id name givenName familyName email active photo createdAt updatedAt }
+}`;
+
+export const LOOKUP_BY_SCIM = 'userName,displayName,name,emails,active,photos,meta';
+
 /** A page of a group, after a cursor. */
 export const PAGE = `query Page($id: String!, $after: String) {
   group(group: {id: $id}) {

@@ -27,6 +27,8 @@ import { MonitoringModule } from './monitoring/monitoring.module.js';
 import { RequestWatch } from './monitoring/request-watch.js';
 import { NodesModule } from './nodes/nodes.module.js';
 import { PreviewsModule } from './previews/previews.module.js';
+import { SCIM_REJECTIONS } from './scim/scim-query.js';
+import { ScimModule } from './scim/scim.controller.js';
 import { SearchModule } from './search/search.module.js';
 import { ServiceAccountsModule } from './service-accounts/service-accounts.module.js';
 import { UsersModule } from './users/users.module.js';
@@ -53,6 +55,7 @@ export class AppModule {
         MediaModule,
         NodesModule,
         SearchModule,
+        ScimModule,
         ChangesModule,
         MirrorModule,
         ...(config.webhooks.length > 0 ? [WebhooksModule] : []),
@@ -68,7 +71,7 @@ export class AppModule {
 }
 
 /** How rejections are written below the paths that have a form of their own. */
-export const REJECTION_FORMS = [GRAPHQL_REJECTIONS, PICTURE_REJECTIONS];
+export const REJECTION_FORMS = [GRAPHQL_REJECTIONS, PICTURE_REJECTIONS, SCIM_REJECTIONS];
 
 /** Builds the HTTP application, which does not listen yet, and whose database is not open. */
 export async function createApp(config: Config): Promise<NestFastifyApplication> {

@@ -33,7 +33,7 @@ interface Reference {
 }
 
 /** Reads what the objects with given keys refer to, by name. The key of the referring object is the first column. */
-function referredStatement({ from, field }: Reference, { columns }: ProjectedColumns): Statement {
+export function referredStatement({ from, field }: Reference, { columns }: ProjectedColumns): Statement {
   const { name, alias } = TABLES[field.reference.to];
   return statement(
     `select ${['given.key', ...columns, REVISION].join(', ')}

@@ -235,10 +235,10 @@ function withoutBasePath(url: string, basePath: string): string {
 /** Bodies are kept as text: the response cache needs no parsed body. */
 function readJsonOnly(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+  const types = ['application/json', 'application/scim+json'];
+  fastify.addContentTypeParser(types, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Decoding alone would replace invalid bytes by U+FFFD, which may be a valid request.
-    const isText = isUtf8(body);
-    if (isText) request.bodyText = body.toString();
-    done(isText ? null : new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8'));
+    if (isUtf8(body)) request.bodyText = body.toString();
+    done(isUtf8(body) ? null : new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8'));
   });
 }

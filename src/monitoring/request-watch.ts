@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import { GRAPHQL_PATH } from '../graphql/http/request-context.js';
+import { GRAPHQL_PATH, isEndpoint } from '../graphql/http/request-context.js';
 import { createLog } from './log.js';
 import { costOf, NONE, RequestMetrics } from './metrics/request-metrics.js';
 
@@ -46,7 +46,7 @@ export class RequestWatch {
 
 /** The declared route, because the actual path may contain any value. */
 function routeOf(request: FastifyRequest): string {
-  if (request.rateLimits !== null) return GRAPHQL_PATH;
+  if (isEndpoint(request)) return GRAPHQL_PATH;
   return request.is404 ? NONE : (request.routeOptions.url ?? NONE);
 }
 

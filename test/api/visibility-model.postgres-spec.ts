@@ -8,12 +8,18 @@ import type {
   ExpectedOperation,
   ExpectedValue,
 } from '../support/builders/visibility-previews.js';
-import { VISIBILITY_FIELDS, visibilityDirectories } from '../support/builders/visibility-directory.js';
+import {
+  idOfUuid,
+  VISIBILITY_FIELDS,
+  visibilityDirectories,
+} from '../support/builders/visibility-directory.js';
 import { type TestViewer, VisibilityModel } from '../support/builders/visibility-model.js';
 import { draws, expectedOf } from '../support/builders/visibility-operations.js';
+import { type ExpectedScim, seenIn } from '../support/builders/visibility-scim.js';
 import { visibilityRules } from '../support/builders/visibility-rules.js';
 import type { Answer } from '../support/clients/graphql.js';
 import { writeClients } from '../support/clients/clients.js';
+import { ScimClient, type ScimList } from '../support/clients/scim.js';
 import { stopFollowing } from '../support/clients/mirror.js';
 import { repetitions } from '../support/repetitions.js';
 import { sendPreviews } from '../support/clients/previews.js';
@@ -158,8 +164,10 @@ describe.each(PARTS)('what a viewer sees by drawn rules, part $part', ({ part, r
 
   /** Sends the operation twice, so that the second answer may come from the response cache. */
   async function compare(operation: ExpectedOperation, reading: Reading): Promise<string | null> {
-    const once = () =>
-      operation.kind === 'list' ? compareList(operation, reading) : compareValue(operation, reading);
+    const once = () => {
+      if (operation.kind === 'scim') return compareScim(operation, reading);
+      return operation.kind === 'list' ? compareList(operation, reading) : compareValue(operation, reading);
+    };
     return (await once()) ?? (await once());
   }
 
@@ -179,6 +187,27 @@ describe.each(PARTS)('what a viewer sees by drawn rules, part $part', ({ part, r
     return errors.length === 0 && JSON.stringify(sorted(found)) === JSON.stringify(sorted(wanted))
       ? null
       : `expected ${JSON.stringify(wanted)}, found ${JSON.stringify({ found, errors })}`;
+  }
+
+  async function compareScim(operation: ExpectedScim, { authorization }: Reading): Promise<string | null> {
+    const { path, parameters, expected, keyOf } = operation;
+    const client = new ScimClient(service, authorization);
+    if (!('ids' in expected)) {
+      const { status, body } = await client.request(path);
+      const found = status === 200 ? { resource: seenIn(body) } : { status };
+      return JSON.stringify(found) === JSON.stringify(expected)
+        ? null
+        : `expected ${JSON.stringify(expected)}, found ${JSON.stringify({ status, body })}`;
+    }
+    const pages = await readPages(client, operation);
+    const found = idsOf(pages);
+    const isRight =
+      [...found].sort().join() === [...expected.ids].sort().join() &&
+      found.map(keyOf).join() === expected.ids.map(keyOf).join() &&
+      pages.every(({ totalResults }) => totalResults === expected.ids.length);
+    return isRight
+      ? null
+      : `expected ${expected.ids.join()}, found ${found.join()} by ${JSON.stringify(parameters)}`;
   }
 
   async function compareList(list: ExpectedList, { authorization }: Reading): Promise<string | null> {
@@ -207,6 +236,22 @@ describe.each(PARTS)('what a viewer sees by drawn rules, part $part', ({ part, r
     return null;
   }
 });
+
+function readPages(
+  client: ScimClient,
+  { path, parameters, pageSize, isByCursor, expected }: ExpectedScim,
+): Promise<ScimList[]> {
+  const all = { ...parameters, count: pageSize };
+  if (isByCursor) return client.pages(path, all);
+  const total = 'ids' in expected ? expected.ids.length : 0;
+  const starts = Array.from({ length: Math.floor(total / pageSize) + 1 }, (_, page) => 1 + page * pageSize);
+  return Promise.all(starts.map((startIndex) => client.list(path, { ...all, startIndex })));
+}
+
+/** The ids of the directory: the identities of entries contain them. */
+function idsOf(pages: readonly ScimList[]): string[] {
+  return pages.flatMap(({ Resources }) => Resources.map(({ id }) => idOfUuid(id)));
+}
 
 /** What a client knows that follows the change log. */
 interface Copy {

@@ -35,6 +35,7 @@ const LAYERS: { name: string; modules: string[]; allowed: Record<string, string[
       'previews',
       'health',
       'webhooks',
+      'scim',
     ],
     allowed: {
       users: ['groups', 'memberships'],
@@ -50,6 +51,7 @@ const LAYERS: { name: string; modules: string[]; allowed: Record<string, string[
       previews: ['users', 'groups', 'memberships', 'sources', 'mirror'],
       health: ['mirror'],
       webhooks: ['changes', 'mirror'],
+      scim: ['users', 'groups', 'memberships', 'field-references', 'media'],
     },
   },
   {

@@ -169,7 +169,7 @@ describe('the examples, with a service on the sample', () => {
     });
   });
 
-  it.each(['README.md', 'docs/authentication.md', 'docs/model.md', 'docs/clients.md'])(
+  it.each(['README.md', 'docs/authentication.md', 'docs/model.md', 'docs/clients.md', 'docs/scim.md'])(
     'the requests of %s have the responses that it shows',
     async (path) => {
       const page = readFileSync(path, 'utf8').replace(/^ {4}TOKEN=….*\n/m, '');

@@ -39,6 +39,8 @@ export interface PageSource {
   readonly conditions: readonly string[];
   readonly parts?: PageParts;
   readonly values: Values;
+  /** Rows in front of the page. A page without an offset costs the same everywhere. */
+  readonly offset?: number;
   /** SQL that returns the total faster than counting, if available. */
   readonly total?: string;
 }
@@ -259,14 +261,15 @@ function selectRows(
   direction: SortDirection,
   rowLimit: string,
 ): string {
-  const { order, from, parts } = source;
+  const { order, from, parts, offset, values } = source;
   const columns = [
     ...source.columns.map((sql, index) => `${sql} as column_${index}`),
     ...(hasPlaces ? order.columns : []).map((column, index) => `${outputOf(column)} as order_${index}`),
   ].join(', ');
   const select = (selected: string, tables: string, all: readonly string[]) =>
     `select ${selected} from ${tables} ${where(all)} order by ${orderBy(order, direction)} limit ${rowLimit}`;
-  if (parts === undefined) return select(columns, from, conditions);
+  const skipped = offset ? ` offset ${values.add(offset)}` : '';
+  if (parts === undefined) return `${select(columns, from, conditions)}${skipped}`;
   const { alias, tables, joins } = parts;
   const union = (selects: readonly string[]) => `(\n(${selects.join('\n) union all (\n')})\n) ${alias}`;
   const inOrder = direction === order.direction ? tables : tables.toReversed();

@@ -40,7 +40,7 @@ export class RateLimiter {
   }
 
   /** Charges an operation before it runs; a dry run costs nothing. Throws ServiceError RATE_LIMITED. */
-  charge(caller: Caller, { points: cost }: OperationCost, isDryRun: boolean): Promise<void> {
+  charge(caller: Caller, { points: cost }: Pick<OperationCost, 'points'>, isDryRun: boolean): Promise<void> {
     const { points } = this;
     const message = `This operation costs ${cost} points, which is more than is left of ${points.amount} an hour`;
     return this.take(caller, points, { amount: isDryRun ? 0 : cost, cost, message });

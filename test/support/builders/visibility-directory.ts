@@ -35,6 +35,12 @@ export function uuidOfId(id: string): string {
   return `00000000-0000-4000-8000-${kind}${id.replace(/\D/g, '').padStart(11, '0')}`;
 }
 
+/** The id of a person or a group by its entryUUID. */
+export function idOfUuid(uuid: string): string {
+  const digits = uuid.split('-')[4] ?? '';
+  return `${['', 'p', 'g'][Number(digits.charAt(0))] ?? ''}${Number(digits.slice(1))}`;
+}
+
 /** A directory with nested groups, in which rules match some entries. Names are unique. */
 export function visibilityDirectories(size: {
   people: number;

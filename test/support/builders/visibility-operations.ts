@@ -22,6 +22,7 @@ import {
   sort,
   type Style,
 } from './visibility-previews.js';
+import { scimGroup, scimGroups, scimUser, scimUsers } from './visibility-scim.js';
 
 /** What an operation is about. Ids are those of a directory, or of nothing. */
 export function draws(users: readonly string[], groups: readonly string[]): fc.Arbitrary<Draw> {
@@ -45,6 +46,7 @@ const OPERATIONS: readonly Operation[] = [
   ...[listUsers, listGroups, listMembers, listGroupsOfUser, listNested, search, listReports],
   ...[findUser, findGroup, findNodes, isMember, findMembership, findMemberships, readRoles],
   ...[previewMember, previewOwnRole, previewRemoval, previewCreation, previewUserUpdate, previewGroupUpdate],
+  ...[scimUsers, scimUsers, scimGroups, scimUser, scimGroup],
 ];
 
 /** The operation that a draw stands for, and what the viewer of the model gets. */

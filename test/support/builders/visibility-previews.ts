@@ -1,4 +1,5 @@
 import type { VisibilityModel } from './visibility-model.js';
+import type { ExpectedScim } from './visibility-scim.js';
 
 /** A connection, and the ids on all its pages for a viewer. */
 export interface ExpectedList {
@@ -22,7 +23,7 @@ export interface ExpectedValue {
   readonly expected: { readonly value: unknown } | { readonly code: string };
 }
 
-export type ExpectedOperation = ExpectedList | ExpectedValue;
+export type ExpectedOperation = ExpectedList | ExpectedValue | ExpectedScim;
 
 /** How an operation is written. */
 export type Style = 'plain' | 'alias' | 'fragment';

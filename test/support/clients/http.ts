@@ -102,7 +102,8 @@ export function challengeOf(value: unknown): unknown {
 }
 
 /** Words that only internals contain: stacks, paths, statements, frameworks. */
-const INTERNALS = /node_modules|\.(js|ts):\d|stack|fst_|statusCode|fastify|nest|apollo|typeorm|select /i;
+export const INTERNALS =
+  /node_modules|\.(js|ts):\d|stack|fst_|statusCode|fastify|nest|apollo|typeorm|select /i;
 
 /**
  * Returns status and code of an error response, after checking the form of every error: no data, a code of the list, the request
