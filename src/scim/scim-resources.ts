@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import { nameOfScopes } from '../auth/access.js';
 import type { Principal } from '../auth/principal.js';
 import { bindCursor } from '../common/cursor.js';
 import { type Field, isList } from '../common/field.js';
@@ -31,7 +32,6 @@ type Model = User | Group;
 /** `kinds` are listed together. */
 type Wanted = PageArguments & { offset?: number; id?: string; kinds?: readonly Kind[] };
 type Shown = Asked & { readonly references: ReadonlyMap<string, object[]> };
-
 /** A request. `pay` charges for a number of objects, and `note` counts users who are shown with a field. */
 export interface Asked {
   readonly query: ScimQuery;
@@ -44,6 +44,8 @@ export interface Asked {
 /** Reads users and groups by the statements of their lists, and writes them as resources. */
 @Injectable()
 export class ScimResources {
+  private readonly types: Record<string, ResourceType> = {};
+
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly users: UsersService,
@@ -53,7 +55,8 @@ export class ScimResources {
 
   typeOf(kind: Kind, principal: Principal): ResourceType {
     const { names, projection } = this.serviceOf(kind);
-    return new ResourceType(kind, names, projection, principal);
+    const name = `${kind} ${nameOfScopes(principal)}`;
+    return (this.types[name] ??= new ResourceType(kind, names, projection, principal));
   }
 
   urlOf(path: string): string {
@@ -146,7 +149,6 @@ export class ScimResources {
     return found;
   }
 
-  /** The values of fields, as attributes. */
   private attributesOf({ kind, paths }: ResourceType, model: Model, { query, note, references }: Shown) {
     const found: Record<string, Json> = {};
     const noted = new Set(['nodeId']);

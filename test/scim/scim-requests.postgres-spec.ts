@@ -61,7 +61,6 @@ describe('a list', () => {
     ['startIndex=0&count=2', { startIndex: 1, itemsPerPage: 2 }],
     ['count=0', { itemsPerPage: 0 }],
     ['count=0&filter=userName sw "p22"', { itemsPerPage: 0, totalResults: 11 }],
-    ['startIndex=231', { startIndex: 231, itemsPerPage: 0 }],
     ['startIndex=1000000&count=5', { itemsPerPage: 0 }],
     ['count=1000000000&attributes=userName&startIndex=229', { itemsPerPage: 2 }],
     ['filter=userName eq "absent"', { itemsPerPage: 0, totalResults: 0 }],
@@ -73,7 +72,6 @@ describe('a list', () => {
   it.each([
     ['sortBy=userName&filter=userName sw "p22"', /^p22,p220,p221/],
     ['sortBy=USERNAME&sortOrder=Descending&filter=userName sw "p22"', /^p229,p228/],
-    ['sortBy=name.formatted&sortOrder=descending&filter=userName eq "p1" or userName eq "p2"', /^p2,p1$/],
     ['sortBy=emails.value&filter=userName sw "p21"', /^p210,p213,p216,p219,p21/],
     ['sortBy=emails.value&sortOrder=descending&filter=userName sw "p21"', /,p219,p216,p213,p210$/],
   ])('is sorted, with absent values last or first: %s', async (query, expected) => {
@@ -82,11 +80,9 @@ describe('a list', () => {
   });
 
   it.each([
-    ['startIndex=one', 'invalidValue'],
     ['startIndex=1000000000000000', 'invalidValue'],
     ['count=1.5', 'invalidValue'],
     ['cursor=forged', 'invalidCursor'],
-    ['sortBy=photos', 'invalidPath'],
     ['sortBy=__proto__', 'invalidPath'],
   ])('is rejected: %s', async (query, type) => {
     const answer = await client.request(`/Users?${query}`);
@@ -95,12 +91,10 @@ describe('a list', () => {
 
   it('has no page for the cursor of another list', async () => {
     const { nextCursor: cursor = '' } = await client.list('/Users', { cursor: '', count: 2 });
-    for (const [path, rest] of [
-      ['/Users', { filter: 'active eq true' }],
-      ['/Users', { sortBy: 'userName' }],
-      ['/Groups', {}],
-    ] as const)
-      expect(scimErrorOf(await client.request(path, { ...rest, count: 2, cursor }))[1]).toBe('invalidCursor');
+    for (const path of ['/Users?filter=active%20pr', '/Users?sortBy=userName', '/Groups?x']) {
+      const answer = await client.request(`${path}&count=2&cursor=${cursor}`);
+      expect([path, scimErrorOf(answer)[1]]).toEqual([path, 'invalidCursor']);
+    }
   });
 
   it('has all members of a large group, and none if they are excluded', async () => {
@@ -137,7 +131,6 @@ describe('a search by POST', () => {
 describe('a request', () => {
   it.each([
     ['POST', '/Users', 405],
-    ['PUT', '/Users/ID', 405],
     ['PATCH', '/Users/ID', 405],
     ['DELETE', '/Groups/ID', 405],
     ['PUT', '/ServiceProviderConfig', 405],
@@ -145,14 +138,10 @@ describe('a request', () => {
     ['GET', '/Users/.search', 405],
     ['POST', '/Bulk', 501],
     ['GET', '/Me', 501],
-    ['GET', '/Absent', 404],
     ['GET', '/Users/absent', 404],
-    ['GET', '/Users/%00', 404],
     ['GET', '/Users/%E0%A4%A', 400],
     ['GET', `/Users/${'x'.repeat(1000)}`, 404],
     ['GET', `/Users?filter=${'x'.repeat(9000)}`, 414],
-    ['GET', '/ResourceTypes/__proto__', 404],
-    ['GET', '/Schemas/constructor', 404],
   ])('%s %s is an error of SCIM: %i', async (method, path, expected) => {
     const [user] = (await client.list('/Users', { count: 1 })).Resources;
     const body = ['POST', 'PUT', 'PATCH'].includes(method) ? { body: '{}' } : {};

@@ -72,7 +72,6 @@ describe('a token', () => {
     const page = await limited.list('/Users', { sortBy: 'userName' });
     expect([page.totalResults, namesOf(page)]).toEqual([2, ['ben', 'cleo']]);
     expect(page.Resources[0]?.['groups']).toMatchObject([{ display: 'Team' }]);
-    // The manager of Anna is visible, and she is not.
     expect((await limited.request(`/Users/${anna}`)).status).toBe(404);
     expect((await limited.list('/Users', { filter: 'userName eq "anna"' })).totalResults).toBe(0);
   });

@@ -30,8 +30,8 @@ export function scimUsers(draw: Draw, model: VisibilityModel): ExpectedScim {
     [`groups.value eq "${uuidOfId(group)}"`, (id) => model.members(group).includes(id)],
     [`not (groups[value eq "${uuidOfId(group)}"])`, (id) => !model.members(group).includes(id)],
     [
-      `groups[value eq "${uuidOfId(group)}" and type eq "direct"]`,
-      (id) => model.members(group).includes(id) && isDirect(model, id, group),
+      `groups[value eq "${uuidOfId(group)}" or value eq "${uuidOfId('g1')}"]`,
+      (id) => [group, 'g1'].some((each) => model.members(each).includes(id)),
     ],
     ['groups pr', (id) => model.groupsOf(id).length > 0],
     ...PHONES.map((phone): [string, (id: string) => boolean] => [
