@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { nameOfScopes } from '../auth/access.js';
-import type { Principal } from '../auth/principal.js';
+import { grantedScopes, type Principal } from '../auth/principal.js';
 import { bindCursor } from '../common/cursor.js';
 import { type Field, isList } from '../common/field.js';
 import { isUuid } from '../common/identity.js';
@@ -55,7 +54,7 @@ export class ScimResources {
 
   typeOf(kind: Kind, principal: Principal): ResourceType {
     const { names, projection } = this.serviceOf(kind);
-    const name = `${kind} ${nameOfScopes(principal)}`;
+    const name = `${kind} ${grantedScopes(principal).join(' ')}`;
     return (this.types[name] ??= new ResourceType(kind, names, projection, principal));
   }
 
