@@ -199,14 +199,10 @@ function readParameters({ method, query, bodyText }: FastifyRequest) {
   if (data !== undefined) return data;
   const name = String(error.issues[0]?.path[0] ?? 'The request');
   const isOfCursor = name === 'count' && (given as { cursor?: unknown }).cursor !== undefined;
-  throw new ScimError(
-    isOfCursor ? 'invalidCount' : 'invalidValue',
-    `${name} does not have the form of RFC 7644`,
-  );
+  throw new ScimError(isOfCursor ? 'invalidCount' : 'invalidValue', `${name} is not valid (RFC 7644)`);
 }
 
 export type ScimQuery = ReturnType<typeof readQuery>;
-
 export function readQuery(request: FastifyRequest) {
   const { filter, sortBy, sortOrder, ...others } = readParameters(request);
   const pathsOf = (names: string | string[] = '') => String(names).split(',').map(pathOf).filter(Boolean);
@@ -215,7 +211,7 @@ export function readQuery(request: FastifyRequest) {
     throw new ScimError('invalidValue', 'attributes and excludedAttributes exclude each other');
   return {
     ...{ filter: filter ? parseFilter(filter) : null, sortBy: sortBy || null, cursor: others.cursor ?? null },
-    isDescending: Boolean(sortBy) && /^d/i.test(sortOrder ?? ''),
+    direction: sortBy && /^d/i.test(sortOrder ?? '') ? ('DESC' as const) : ('ASC' as const),
     startIndex: Math.max(1, Number(others.startIndex ?? 1)),
     count: Math.min(LARGEST_PAGE, Math.max(0, Number(others.count ?? USUAL_PAGE))),
     shown: attributes.length > 0 ? new Selection(attributes, false) : new Selection(excluded, true),

@@ -27,7 +27,10 @@ const MEMBERSHIPS: PageSelection = {
   ...{ cacheKey: 'scim', rows: true, cursors: 'none', totalCount: false, hasNextPage: false },
   ...{ hasPreviousPage: false, node: new Map(Object.entries({ user: NAMED, group: NAMED, role: ROLE })) },
 };
+const OF_PAGE = { ...MEMBERSHIPS, cursors: 'ends', hasNextPage: true } as const;
+const OF_TOTAL = { ...MEMBERSHIPS, rows: false, totalCount: true };
 type Model = User | Group;
+type Paths = ResourceType['paths'];
 /** `kinds` are listed together. */
 type Wanted = PageArguments & { offset?: number; id?: string; kinds?: readonly Kind[] };
 type Shown = Asked & { readonly references: ReadonlyMap<string, object[]> };
@@ -65,47 +68,48 @@ export class ScimResources {
   /** A page of users or groups, or the one with an id, without the total. */
   async read(kind: Kind, asked: Asked, page: Wanted) {
     const { query, principal, context } = asked;
-    const { filter, sortBy, shown } = query;
+    const { filter, sortBy, direction, shown } = query;
     const type = this.typeOf(kind, principal);
+    const listed = (page.kinds ?? []).map((each) => this.typeOf(each, principal));
     const memberships = kind === 'User' ? 'groups' : 'members';
     const count = kind === 'User' ? 'u.group_count' : 'g.member_count';
     const { names, projection } = this.serviceOf(kind);
-    const { total, ...source } = await this.serviceOf(kind).sourceOf({}, projection.all, context.reader);
-    const { values, order } = source;
-    const hasId = isUuid(page.id) ? `${names.alias}.entry_uuid = ${values.add(page.id)}::uuid` : 'false';
-    const conditions = page.id === undefined ? [] : [hasId];
-    if (filter !== null) {
-      const listed = (page.kinds ?? []).map((each) => this.typeOf(each, principal));
-      conditions.push(writeFilter(filter, type, listed, values));
-    }
-    const by = sortBy === null ? order.columns.slice(0, -1) : [orderOf(sortBy, type)];
-    const direction = query.isDescending ? 'DESC' : 'ASC';
-    const found = await readPage(
-      context.reader,
-      {
+    const paths = type.paths.filter(([path]) => shown.has(path.replace(/^(emails|photos)\|.*/, '$1')));
+    const fields = ['nodeId', 'updatedAt', memberships, ...paths.map(([, { name }]) => name)];
+    const columns = projection.select(new Map(fields.map((name) => [name, new Map()])));
+    const plan = async () => {
+      const { total, ...source } = await this.serviceOf(kind).sourceOf({}, columns, context.reader);
+      const { values, order } = source;
+      const hasId = isUuid(page.id) ? `${names.alias}.entry_uuid = ${values.add(page.id)}::uuid` : 'false';
+      const conditions = page.id === undefined ? [] : [hasId];
+      if (filter !== null) conditions.push(writeFilter(filter, type, listed, values));
+      const by = sortBy === null ? order.columns.slice(0, -1) : [orderOf(sortBy, type)];
+      return {
         ...{ ...source, conditions, offset: page.offset },
         order: { columns: [...by, ...order.columns.slice(-1)], direction },
         columns: [...source.columns, shown.has(memberships) ? count : '0'],
         binding: bindCursor(`scim ${kind}`, [sortBy, direction], [filter]),
         ...(conditions.length === 0 && total !== undefined && { total }),
-      },
-      page,
-      { ...MEMBERSHIPS, cursors: 'ends', totalCount: page.id === undefined, hasNextPage: true },
-    );
-    const models: Model[] = found.rows.map((row) => projection.mapRow(row, projection.all));
+      };
+    };
+    const found = await readPage(context.reader, await plan(), page, OF_PAGE);
+    // A first page that is not full has all rows. To count them costs as much as to read one.
+    const isAll = page.id !== undefined || !(found.hasNextPage || page.after || page.offset);
+    const counted = isAll ? null : await readPage(context.reader, await plan(), {}, OF_TOTAL);
+    const models: Model[] = found.rows.map((row) => projection.mapRow(row, columns));
     const sum = found.rows.reduce((all, row) => all + Number(row.at(-1)), 0);
     if (models.length > 1 && sum > MOST_MEMBERSHIPS)
       throw new ScimError('tooMany', `The page has too many ${memberships}: exclude them, or ask for less`);
     await asked.pay(models.length + sum);
     const [references, lists] = await Promise.all([
-      this.readReferences(type, models, asked),
+      this.readReferences(kind, paths, models, asked),
       Promise.all(models.map(async (model) => (sum > 0 ? this.membershipsOf(kind, model, asked) : []))),
     ]);
     const resources = models.map((model, index) => {
-      const attributes = this.attributesOf(type, model, { ...asked, references });
+      const attributes = this.attributesOf(kind, paths, model, { ...asked, references });
       return this.write(kind, model, { ...attributes, [memberships]: lists[index] }, query);
     });
-    return { page: found, resources };
+    return { page: found, totalCount: counted?.totalCount ?? models.length, resources };
   }
 
   /** All groups of a user, or all members of a group, those of all resources in one statement. None if they are hidden. */
@@ -127,13 +131,12 @@ export class ScimResources {
   }
 
   /** What the fields of objects refer to, by the name of the field and the key of the object. */
-  private async readReferences(type: ResourceType, models: readonly Model[], { query, context }: Asked) {
-    const { kind, paths } = type;
+  private async readReferences(kind: Kind, paths: Paths, models: readonly Model[], { context }: Asked) {
     const found = new Map<string, object[]>();
     const from = kind === 'User' ? 'user' : 'group';
-    for (const [path, field] of models.length === 0 ? [] : paths) {
+    for (const [, field] of models.length === 0 ? [] : paths) {
       const { name, reference } = field;
-      if (reference === undefined || !query.shown.has(path)) continue;
+      if (reference === undefined) continue;
       const to = reference.to === 'user' ? 'User' : 'Group';
       const { projection } = this.serviceOf(to);
       const columns = projection.select(NAMED);
@@ -148,7 +151,7 @@ export class ScimResources {
     return found;
   }
 
-  private attributesOf({ kind, paths }: ResourceType, model: Model, { query, note, references }: Shown) {
+  private attributesOf(kind: Kind, paths: Paths, model: Model, { note, references }: Shown) {
     const found: Record<string, Json> = {};
     const noted = new Set(['nodeId']);
     const valueOf = (field: Field): unknown => {
@@ -161,7 +164,6 @@ export class ScimResources {
     };
     for (const [path, field] of paths) {
       const [name = '', part] = path.split('|');
-      if (!query.shown.has(/^(?:emails|photos)$/.test(name) ? name : path)) continue;
       if (field.isPersonal !== false) noted.add(field.name);
       const value = valueOf(field);
       found[name] = part === undefined ? (value as Json) : present({ ...found[name], [part]: value });

@@ -106,9 +106,9 @@ class ScimController {
       for (const kind of kinds) {
         const offset = cursor === null ? Math.max(0, startIndex - 1 - totalResults) : 0;
         const part = { first: count - texts.length, after: cursor || null, offset, kinds };
-        const { page, resources } = await this.resources.read(kind, asked, part);
+        const { page, totalCount, resources } = await this.resources.read(kind, asked, part);
         texts.push(...resources.map(({ text }) => text));
-        totalResults += page.totalCount;
+        totalResults += totalCount;
         next = page.hasNextPage ? page.cursorAt(resources.length - 1) : null;
       }
       const paging = cursor === null ? { startIndex } : { nextCursor: next ?? undefined };

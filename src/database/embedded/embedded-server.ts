@@ -191,7 +191,7 @@ function refusePGlite(directory: string): void {
   if (found !== undefined)
     throw new DatabaseStartError(
       `The directory ${found} holds a database of PGlite, which this version cannot open. Delete it: the next start reads the ` +
-        'directory again. Create each service account again with the id, name and scopes that service-account list of the earlier version shows: its token is new',
+        'directory again. Service accounts cannot be kept: create each again, as service-account list of the earlier version shows it, with a new token',
     );
 }
 
