@@ -100,7 +100,10 @@ describe('the explorer', () => {
   /** Executes the operation of the tab, and returns the header Authorization of its request. */
   async function execute(): Promise<string | undefined> {
     // The editor takes a moment to show another tab.
-    await page.locator('.graphiql-query-editor').getByText(/Groups.with/).waitFor();
+    await page
+      .locator('.graphiql-query-editor')
+      .getByText(/Groups.with/)
+      .waitFor();
     const request = page.waitForRequest(
       (sent) => sent.url().endsWith('/graphql/v1') && !BACKGROUND_QUERY.test(sent.postData() ?? ''),
     );
