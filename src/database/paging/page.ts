@@ -100,13 +100,11 @@ export class Page<Row extends unknown[]> {
   readonly hasPreviousPage: boolean;
   /** The total if it was selected, otherwise 0. */
   readonly totalCount: number;
-  /** The columns of the parent. */
   readonly parent: readonly unknown[];
   /** The first column of the parent; 0: there is none. */
   private readonly parentKey: number;
   /** The selected values of each order column, in the order in which they were read. */
   private readonly places: readonly CursorValue[][];
-  /** Additional values in cursors. */
   private readonly cursorExtras: CursorValue[];
   /** The cursors of `places`; null before the first one is requested. */
   private cursors: readonly string[] | null = null;
@@ -308,7 +306,6 @@ interface Bound {
   readonly beyond: string;
   /** SQL condition for the rows on the other side. The row of the cursor is the first of them. */
   readonly outside: string;
-  /** The direction from the cursor away from the page. */
   readonly outwards: SortDirection;
 }
 
