@@ -75,7 +75,7 @@ export function comparableFields({ alias }: TableNames, fields: readonly Field[]
     ...{ entryUuid: uuid(`${alias}.entry_uuid`), email: indexed(`lower(${email} collate "C")`, foldAddress) },
     id: { ...indexed(`${alias}.id_folded`, foldId), ...by(`${alias}.id_folded`) },
     name: { ...text(`${alias}.name`), ...by(`${alias}.sort_name`) },
-    'email.use': exact(`case when ${email} is not null then 'work' end`),
+    'email.use': text(`case when ${email} is not null then 'work' end`),
     'membership.uuid': { ...uuid('o.entry_uuid'), among: `effective_memberships m ${join}` },
   };
 }

@@ -20,6 +20,8 @@ import { CORE, enterpriseForm, EXTENSIONS, type Json, type Kind, ResourceType } 
 
 /** The most memberships in the resources of a list, about 10 MB. A single resource has all of its own. */
 const MOST_MEMBERSHIPS = 50_000;
+/** Rows before a page by `startIndex` that cost as much as an object. */
+const SKIPPED = 250;
 const ALL = { first: 2 ** 31 - 2 };
 const NAMED: SelectedFields = new Map(['nodeId', 'name'].map((name) => [name, new Map()]));
 const ROLE: SelectedFields = new Map([['direct', new Map()]]);
@@ -100,7 +102,8 @@ export class ScimResources {
     const sum = found.rows.reduce((all, row) => all + Number(row.at(-1)), 0);
     if (models.length > 1 && sum > MOST_MEMBERSHIPS)
       throw new ScimError('tooMany', `The page has too many ${memberships}: exclude them, or ask for less`);
-    await asked.pay(models.length + sum);
+    const totalCount = counted?.totalCount ?? models.length;
+    await asked.pay(models.length + sum + Math.floor(Math.min(page.offset ?? 0, totalCount) / SKIPPED));
     const [references, lists] = await Promise.all([
       this.readReferences(kind, paths, models, asked),
       Promise.all(models.map(async (model) => (sum > 0 ? this.membershipsOf(kind, model, asked) : []))),
@@ -109,7 +112,7 @@ export class ScimResources {
       const attributes = this.attributesOf(kind, paths, model, { ...asked, references });
       return this.write(kind, model, { ...attributes, [memberships]: lists[index] }, query);
     });
-    return { page: found, totalCount: counted?.totalCount ?? models.length, resources };
+    return { page: found, totalCount, resources };
   }
 
   /** All groups of a user, or all members of a group, those of all resources in one statement. None if they are hidden. */

@@ -19,9 +19,7 @@ import { mediaTypeOf, readQuery, ScimError } from './scim-query.js';
 import { type Asked, ScimResources } from './scim-resources.js';
 import { type Json, type Kind, KINDS, WRITTEN } from './scim-schemas.js';
 
-/** Objects for a point, and objects that a page by `startIndex` skips for one. */
 const OBJECTS_PER_POINT = 100;
-const SKIPPED_PER_POINT = 25_000;
 const LIST = ['urn:ietf:params:scim:api:messages:2.0:ListResponse'];
 type Read = (asked: Asked) => Promise<string | null>;
 
@@ -138,11 +136,8 @@ class ScimController {
     context.reset();
     const shown = new Map<string, number>();
     const note = (field: string, users = 1) => void shown.set(field, (shown.get(field) ?? 0) + users);
-    const skipped = query.cursor === null ? Math.floor(query.startIndex / SKIPPED_PER_POINT) : 0;
-    const pay = (objects: number) => {
-      const points = Math.max(1, Math.ceil(objects / OBJECTS_PER_POINT)) + skipped;
-      return this.limiter.charge(request, { points }, false);
-    };
+    const pay = (objects: number) =>
+      this.limiter.charge(request, { points: Math.max(1, Math.ceil(objects / OBJECTS_PER_POINT)) }, false);
     const text = await read({ query, principal, context, pay, note });
     const [revision, another] = context.revisions;
     // The directory has changed in between.
