@@ -25,8 +25,10 @@ export interface ResolverMethod {
 /** No token is required. A route does not read one either. */
 export const Public = () => declare({ kind: 'public' });
 
+/** Any valid token is enough, with any scopes. */
 export const RequireToken = () => declare({ kind: 'token' });
 
+/** The token must have all of these scopes. */
 export const RequireScopes = (...scopes: [BuiltInScope, ...BuiltInScope[]]) =>
   declare({ kind: 'scopes', scopes });
 

@@ -238,7 +238,7 @@ function readJsonOnly(fastify: FastifyInstance): void {
   const types = ['application/json', 'application/scim+json'];
   fastify.addContentTypeParser(types, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Decoding alone would replace invalid bytes by U+FFFD, which may be a valid request.
-    if (isUtf8(body)) request.bodyText = body.toString();
-    done(isUtf8(body) ? null : new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8'));
+    request.bodyText = isUtf8(body) ? body.toString() : null;
+    done(request.bodyText === null ? new ServiceError('BAD_REQUEST', 'The body is not valid UTF-8') : null);
   });
 }

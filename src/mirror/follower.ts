@@ -156,7 +156,7 @@ class QueueConsumer {
   private confirmedAt = performance.now();
   /** A time, and when the queue has all hints of changes before it. */
   private mark: { readonly asOf: Date; readonly completeAt: number } | null = null;
-  /** Until then, a server may rewrite groups without a hint. */
+  /** Until then, a server may rewrite references without a hint. */
   private rewrittenAt = -Infinity;
   private isBlocked = false;
   /** Whether a change of a user can change the members of groups without a hint. */

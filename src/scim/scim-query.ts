@@ -83,7 +83,7 @@ export function writeFilter(
     const path = `${prefix}${filter.attrPath}`;
     const found = findIn(type, path);
     comparisons += weightOf(found, filter);
-    if (comparisons > MOST) throw invalid(`It has more than ${MOST} comparisons; those of groups count ten`);
+    if (comparisons > MOST) throw invalid(`It has more than ${MOST} comparisons, or 5 of memberships`);
     if (found === undefined && !listed.some((each) => findIn(each, path)))
       throw invalid(`There is no attribute ${path} by which this token can filter`);
     if (found === undefined) return 'false';

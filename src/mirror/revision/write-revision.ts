@@ -51,7 +51,7 @@ export type RevisionOutcome =
   | ({
       readonly kind: 'applied';
       readonly revision: WrittenRevision;
-      /** The identities of groups that name a DN which no entry has any more: the server may rewrite them soon (refint). */
+      /** The identities of entries that name a former DN, which no entry has now: the server may rewrite them soon (refint). */
       readonly naming: readonly string[];
     } & Summary)
   | ({ readonly kind: 'blocked'; readonly reason: string; readonly hash: string } & Summary)

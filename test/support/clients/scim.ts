@@ -23,7 +23,6 @@ export interface ScimList {
   readonly itemsPerPage: number;
   readonly startIndex?: number;
   readonly nextCursor?: string;
-  readonly previousCursor?: string;
   /** Absent in a response without resources. */
   readonly Resources: readonly ScimResource[];
 }
