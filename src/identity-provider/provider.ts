@@ -5,6 +5,7 @@ import { createMemoryAdapter } from 'oidc-provider/lib/adapters/memory_adapter.j
 import { InvalidRequest, InvalidScope, InvalidTarget } from 'oidc-provider/lib/helpers/errors.js';
 import { Provider } from 'oidc-provider/lib/provider.js';
 import type { Config } from '../config/config.js';
+import { PALETTE } from '../pages/style.js';
 import { type Client, clientMetadata, providerScopes } from './clients.js';
 
 /** Keys of the embedded provider. The database stores them, so that tokens and sessions survive a restart. */
@@ -16,7 +17,7 @@ export interface ProviderKeys {
 }
 
 /** The public members of a JWK (RFC 7517 §4, RFC 7518 §6). */
-const PUBLIC_MEMBERS = ['kty', 'use', 'alg', 'kid', 'n', 'e'] as const;
+const PUBLIC_MEMBERS = /^(kty|use|alg|kid|n|e)$/;
 
 export async function createKeys(): Promise<ProviderKeys> {
   const { privateKey } = await generateKeyPair('RS256', { extractable: true });
@@ -27,12 +28,8 @@ export async function createKeys(): Promise<ProviderKeys> {
 
 /** Returns the key set that verifies signatures of these keys. */
 export function publicKeys({ jwks }: ProviderKeys): JSONWebKeySet {
-  return {
-    keys: jwks.keys.map((key) => {
-      const members = PUBLIC_MEMBERS.filter((name) => key[name] !== undefined);
-      return Object.fromEntries(members.map((name) => [name, key[name]]));
-    }),
-  };
+  const isPublic = ([name]: [string, unknown]) => PUBLIC_MEMBERS.test(name);
+  return { keys: jwks.keys.map((key) => Object.fromEntries(Object.entries(key).filter(isPublic))) };
 }
 
 /** The claims of OpenID Connect about a user. `sub` is the id as the directory spells it. */
@@ -60,13 +57,27 @@ export function buildProvider(options: ProviderOptions): Provider {
   provider.use(async (context, next) => {
     await next();
     if (context.status === 503) context.set('Retry-After', '1');
-    if (typeof context.body === 'string') context.body = context.body.replaceAll(FORBIDDEN_PARTS, '');
+    if (typeof context.body === 'string')
+      context.body = REPAIRS.reduce((page, [from, to]) => page.replace(from, to), context.body);
   });
   return provider;
 }
 
-/** What the policy of the pages forbids: a font of another host, and a script that selects the text of a field. */
-const FORBIDDEN_PARTS = /@import url\([^)]*\);| onfocus="[^"]*"/g;
+/** What the pages of oidc-provider lack of the look of the service. */
+const STYLE = `<style>${PALETTE}body { background: var(--page); color: var(--text); } main > div { background: var(--card) !important; }
+main input { background: var(--card) !important; color: inherit; border-color: var(--line) !important; }
+main button[type=submit]:not([name=abort]) { background: var(--accent) !important; color: var(--on-accent); text-shadow: none; }
+main a, main .help button { color: var(--accent) !important; opacity: 1 !important; } p.red { color: var(--alert) !important; }
+</style></head>`;
+
+/** Pages of oidc-provider: without what their policy forbids and what is for debugging, in the colours of the service, accessible. */
+const REPAIRS: readonly [RegExp, string][] = [
+  [/@import url\([^)]*\);| onfocus="[^"]*"|<div class="grant-debug">[^]*<\/details>\s*<\/div>/g, ''],
+  [/<html *>/, '<html lang="en">'],
+  [/<\/head>/, STYLE],
+  [/<body>([^]*)<\/body>/, '<body><main>$1</main></body>'],
+  [/<\/li>(\s*<ul>[^]*?<\/ul>)/g, '$1</li>'],
+];
 
 /** Advice of oidc-provider for its developers, which would be in the output of the service. */
 const ADVICE = /oidc-provider (NOTICE|WARNING): (default .* function called|a quick start development-only)/;
@@ -78,18 +89,13 @@ for (const level of ['info', 'warn'] as const) {
   };
 }
 
-/**
- * Seconds for which an expired device code is still known, so that the response is `expired_token` (RFC 8628 §3.5) and not
- * `invalid_grant`.
- */
-const EXPIRED_DEVICE_CODE = 600;
-
 function configuration(options: ProviderOptions, clientsById: ReadonlyMap<string, Client>): Configuration {
   const { clients, keys, findPerson } = options;
   const { baseUrl: issuer, corsOrigins, scopes } = options.config;
   const cookiePath = new URL(issuer).pathname.replace(/\/*$/, '');
   return {
-    adapter: createMemoryAdapter(EXPIRED_DEVICE_CODE),
+    // For 600 s, the response to an expired device code is `expired_token` (RFC 8628 §3.5) and not `invalid_grant`.
+    adapter: createMemoryAdapter(600),
     claims: { openid: ['sub'], profile: ['name', 'given_name', 'family_name'], email: ['email'] },
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     // A page of the service itself sends its origin too.

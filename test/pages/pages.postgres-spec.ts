@@ -202,11 +202,14 @@ describe('the device flow', () => {
     visit = await chromium.visit(url, PHONE);
     const page = await visit.open(code['verification_uri'] ?? '');
     await page.getByPlaceholder('Enter code').fill((code['user_code'] ?? '').toLowerCase());
+    await expectAccessible(page);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('heading', { name: 'Confirm Device' }).waitFor();
+    await expectAccessible(page);
     await page.getByRole('button', { name: 'Continue' }).click();
     await signInAt(page, 'anna');
     await page.getByText('was successful').waitFor();
+    await expectAccessible(page);
     await visit.end();
 
     const { access_token: token = '' } = await sendRequest('/oauth2/token', form);

@@ -109,9 +109,13 @@ export class Visit {
 /** Signs in at the page of the embedded provider, which accepts any password, and agrees. */
 export async function signInAt(page: Page, id: string): Promise<void> {
   await page.getByPlaceholder('Enter any login').fill(id);
+  await expectAccessible(page);
   await page.getByPlaceholder('and password').fill('any');
   await page.getByRole('button', { name: 'Sign-in' }).click();
-  await page.getByRole('button', { name: 'Continue' }).click();
+  const agree = page.getByRole('button', { name: 'Continue' });
+  await agree.waitFor();
+  await expectAccessible(page);
+  await agree.click();
 }
 
 /** Fails if axe-core finds accessibility violations in the current state of the page. */
