@@ -12,7 +12,7 @@ import { RequestMetrics } from './metrics/request-metrics.js';
 import { CacheMetrics, DatabaseMetrics, MirrorMetrics, WebhookMetrics } from './metrics/state-metrics.js';
 import { RequestWatch } from './request-watch.js';
 
-/** In the order of docs/operations.md. */
+/** In the order of docs/monitoring.md. */
 const GROUPS = [RequestMetrics, CacheMetrics, DatabaseMetrics, MirrorMetrics, WebhookMetrics];
 const METRICS = [
   ...GROUPS,

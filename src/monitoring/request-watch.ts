@@ -12,7 +12,7 @@ const TRACE_ID = /^00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}$/;
 /** The client closed the connection before the response. nginx logs this code too; no client receives it. */
 const CLIENT_CLOSED_REQUEST = 499;
 
-/** Counts every request and logs a line for it when the whole response has been sent or the connection is closed (docs/operations.md). */
+/** Counts every request and logs a line for it when the whole response has been sent or the connection is closed (docs/monitoring.md). */
 @Injectable()
 export class RequestWatch {
   /** Null if requests are not logged. */
@@ -50,7 +50,7 @@ function routeOf(request: FastifyRequest): string {
   return request.is404 ? NONE : (request.routeOptions.url ?? NONE);
 }
 
-/** What the line of a request names (docs/operations.md). Pino omits what is undefined. */
+/** What the line of a request names (docs/monitoring.md). Pino omits what is undefined. */
 function lineOf(
   request: FastifyRequest,
   route: string,

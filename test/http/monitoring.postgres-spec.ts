@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { buildLdif } from '../support/builders/directory.js';
 import { ExternalIssuerProcess } from '../support/servers/external-issuer.js';
 import { post, send } from '../support/clients/http.js';
@@ -120,6 +121,27 @@ describe('the metrics', () => {
     expect((await fetchMetrics('/')).status).toBe(404);
     expect((await fetchMetrics('/metrics', 'POST')).status).toBe(405);
     expect((await send(service, { path: '/metrics' })).status).toBe(404);
+  });
+
+  it('are those of docs/monitoring.md, with type, labels and meaning', async () => {
+    await sendRequest('wrong', {}, '{ wrong }');
+    const { body } = await fetchMetrics();
+    const samples = readSamples(body);
+    const described = [...body.matchAll(/^# HELP (directory_\w+) (.*)\n# TYPE \w+ (\w+)$/gm)];
+    const labelsOf = (metric: string) => {
+      const own = samples.filter(({ name }) => name.replace(/_(bucket|count|sum)$/, '') === metric);
+      const labels = new Set(own.flatMap((sample) => Object.keys(sample.labels)).sort());
+      const shown = [...labels].filter((label) => !/^(le|service_name)$/.test(label));
+      return own.length === 0 ? null : shown.map((label) => `\`${label}\``).join(', ');
+    };
+    const rows = readFileSync('docs/monitoring.md', 'utf8').match(/^\| `directory_.*$/gm) ?? [];
+    const documented = rows.map((row) => row.split('|').map((cell) => cell.trim()));
+    // A metric without a value shows no labels yet.
+    expect(documented.map(([, name, type, labels, help]) => [name, type, labels, help])).toEqual(
+      described.map(([, name = '', help, type], index) => {
+        return [`\`${name}\``, type, labelsOf(name) ?? documented[index]?.[3], help];
+      }),
+    );
   });
 
   it('count requests', async () => {
