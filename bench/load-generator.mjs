@@ -120,7 +120,8 @@ function work(requests, until, turns) {
       resolve();
     };
     const connection = new HttpConnection(requests.port, receive, fail);
-    sendNext();
+    if (turns === null) sendNext();
+    else setTimeout(sendNext, turns.next - sent);
   });
 }
 

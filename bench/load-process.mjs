@@ -46,15 +46,17 @@ export class LoadProcess {
     return this.#send('run', name, { connections: CONNECTIONS, rate: null, ...options });
   }
 
-  /** Sends few requests while some work runs. @returns its result, and the milliseconds of the longest request */
+  /**
+   * Sends few requests while some work runs, and before: the first ones after another load take longer.
+   * @returns the result of the work, and the milliseconds of the longest request meanwhile
+   */
   async probe(name, work) {
+    const options = { seconds: PROBE_SECONDS, connections: PROBE_CONNECTIONS, rate: PROBE_RATE };
+    await this.run(name, options);
     let isOver = false;
     let longest = 0;
     const probing = (async () => {
-      while (!isOver) {
-        const options = { seconds: PROBE_SECONDS, connections: PROBE_CONNECTIONS, rate: PROBE_RATE };
-        longest = Math.max(longest, (await this.run(name, options)).longest);
-      }
+      while (!isOver) longest = Math.max(longest, (await this.run(name, options)).longest);
     })();
     const working = work().finally(() => {
       isOver = true;
