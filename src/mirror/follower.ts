@@ -26,7 +26,7 @@ const LONGEST_REST_MS = 600_000;
 /** A scan that may find nothing waits for this multiple of the duration of the last one. */
 const SOON_REST_FACTOR = 9;
 /** Milliseconds without a hint after which the changes are one revision, and the longest time that a change waits for others. */
-const QUIET_MS = 10;
+const QUIET_MS = 4;
 const LONGEST_BATCH_MS = 200;
 /** Milliseconds after which entries that name a renamed one are read again. A server rewrites them with an unknown delay. */
 const REFINT_DELAYS_MS = [250, 1000, 5000, 30_000];
