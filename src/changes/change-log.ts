@@ -67,7 +67,7 @@ export function changeSource(filter: LogFilter): PageSource {
   const hasParts = userKey === null && groupKey === null && numbers.length > 0;
   const tables = numbers.map((number) => `(select * from changes where kind = ${number}) c`);
   return {
-    binding: BINDING,
+    binding: () => BINDING,
     cursorsHaveRevision: true,
     from: 'changes c',
     columns: COLUMNS,

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHash } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hash } from 'node:crypto';
 import { ServiceError } from './errors.js';
 
 export type CursorValue = string | number;
@@ -11,7 +11,7 @@ const [BINDING_AT, PARENT_AT] = [8, 12];
 /** Identifies what decides the rows and their order. Others reject the cursor. A null counts as omitted. */
 export function bindCursor(connection: string, order: object, filter: object): string {
   const text = JSON.stringify([connection, order, filter], (_key, value: unknown) => value ?? undefined);
-  return createHash('sha256').update(text).digest('base64url').slice(0, 11);
+  return hash('sha256', text, 'base64url').slice(0, 11);
 }
 
 /**

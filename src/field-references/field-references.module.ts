@@ -71,7 +71,7 @@ function referringSource(
   const { total, ...listed } = source;
   return {
     ...listed,
-    binding: bindCursor(`${from}s by ${field.name}`, order, filter),
+    binding: () => bindCursor(`${from}s by ${field.name}`, order, filter),
     from: `${source.from} join "references" r on r.from_key = ${alias}.key`,
     // All values of a field name others in one form, so one name of the parent is used.
     underParent: `r.target = (

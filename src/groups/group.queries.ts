@@ -44,7 +44,7 @@ export function groupSource(
     );
   conditions.push(...listConditions(GROUP_TABLE, filter ?? {}, fields, values));
   return {
-    binding: bindCursor('groups', orderBy ?? DEFAULT_ORDER, filter ?? {}),
+    binding: () => bindCursor('groups', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: userKey === null ? 'groups g' : 'effective_memberships m join groups g on g.key = m.group_key',
     columns,
     underParent: null,
@@ -81,7 +81,7 @@ export type NestingDirection = 'parents' | 'subgroups';
 export function nestedGroupSource(direction: NestingDirection, { columns }: ProjectedColumns): PageSource {
   const [listed, parent] = direction === 'parents' ? ['outer_key', 'inner_key'] : ['inner_key', 'outer_key'];
   return {
-    binding: bindCursor(direction, {}, {}),
+    binding: () => bindCursor(direction, {}, {}),
     from: `nestings n join groups g on g.key = n.${listed}`,
     columns,
     underParent: `n.${parent} = parent.key`,

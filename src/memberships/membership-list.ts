@@ -128,7 +128,7 @@ export class MembershipList {
     const isJoined = [...columns, ...conditions, ...ordered].some((sql) => ofAlias.test(sql));
     return {
       // All parts of the filter, of which an omitted origin is the default.
-      binding: bindCursor(binding, orderBy ?? DEFAULT_ORDER, Object.assign({}, filter, { origin })),
+      binding: () => bindCursor(binding, orderBy ?? DEFAULT_ORDER, Object.assign({}, filter, { origin })),
       from: `effective_memberships m${isJoined ? ` ${joined}` : ''}`,
       columns,
       underParent,

@@ -76,6 +76,9 @@ export function writeFilter(
 ): string {
   let comparisons = 0;
   const not = (condition: string) => `((${condition}) is not true)`;
+  // Without an index, a comparison reads all memberships.
+  const weightOf = (found: Comparable | undefined, filter: Filter) =>
+    found?.among !== undefined && 'op' in filter && filter.op !== 'eq' ? 10 : 1;
   const write = (filter: Filter, prefix: string): string => {
     if ('filters' in filter)
       return `(${filter.filters.map((each) => write(each, prefix)).join(` ${filter.op} `)})`;
@@ -89,7 +92,6 @@ export function writeFilter(
     if (found === undefined) return 'false';
     const { among, sql } = found;
     if ('valFilter' in filter) {
-      // The conditions hold for one value.
       const within = write(filter.valFilter, `${path}.`);
       return among ? `exists (select from ${among} and ${within})` : `(${within} and ${sql} is not null)`;
     }
@@ -101,10 +103,6 @@ export function writeFilter(
   };
   return write(root, '');
 }
-
-/** Without an index, a comparison reads all memberships. */
-const weightOf = (found: Comparable | undefined, filter: Filter) =>
-  found?.among !== undefined && 'op' in filter && filter.op !== 'eq' ? 10 : 1;
 
 function conditionOf(found: Comparable, op: string, value: unknown, path: string, values: Values): string {
   const { type, sql, bind, quick } = found;
@@ -144,8 +142,6 @@ export function orderOf(path: string, resourceType: ResourceType): OrderColumn {
   // Absent values are the last ones in ascending order (RFC 7644 §3.4.2.3).
   return { sql: `coalesce((${sql})::text collate "C", '\u{10FFFF}')`, type: 'text' };
 }
-
-const [USUAL_PAGE, LARGEST_PAGE] = [100, 1000] as const;
 
 /** The path of an attribute in lower case, the URN of an extension first. */
 function pathOf(name: string): string {
@@ -187,6 +183,7 @@ const TEXT = z.string().nullish();
 const WHOLE = z.union([z.int(), z.string().regex(/^[-+]?\d{1,15}$/)]).nullish();
 const NAMES = z.union([z.string(), z.array(z.string())]).optional();
 const ORDER = z.string().regex(/^(?:a|de)scending$/i);
+const [USUAL_PAGE, LARGEST_PAGE] = [100, 1000] as const;
 const PARAMETERS = z.object({
   ...{ filter: TEXT, sortBy: TEXT, sortOrder: ORDER.nullish() },
   ...{ startIndex: WHOLE, count: WHOLE, cursor: TEXT, attributes: NAMES, excludedAttributes: NAMES },

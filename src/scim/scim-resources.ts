@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import { grantedScopes, type Principal } from '../auth/principal.js';
 import { bindCursor } from '../common/cursor.js';
 import { type Field, isList } from '../common/field.js';
@@ -18,18 +19,19 @@ import { UsersService } from '../users/users.service.js';
 import { orderOf, ScimError, type ScimQuery, writeFilter } from './scim-query.js';
 import { CORE, enterpriseForm, EXTENSIONS, type Json, type Kind, ResourceType } from './scim-schemas.js';
 
-/** The most memberships in the resources of a list, about 10 MB. A single resource has all of its own. */
-const MOST_MEMBERSHIPS = 50_000;
-/** Rows before a page by `startIndex` that cost as much as an object. */
-const SKIPPED = 250;
+/** The most memberships in the resources of a list, about 10 MB, and the rows before a page that cost as much as an object. */
+const [MOST_MEMBERSHIPS, SKIPPED] = [50_000, 250] as const;
 const ALL = { first: 2 ** 31 - 2 };
-const NAMED: SelectedFields = new Map(['nodeId', 'name'].map((name) => [name, new Map()]));
-const ROLE: SelectedFields = new Map([['direct', new Map()]]);
+const selectFields = (names: string) => new Map(names.split(',').map((name) => [name, new Map()]));
+/** Few selections are repeated, and the columns of a selection are found once. */
+const SELECTED = new LRUCache<string, SelectedFields>({ max: 500, memoMethod: selectFields });
+const NAMED = selectFields('nodeId,name');
+const ROLE = selectFields('direct');
 const MEMBERSHIPS: PageSelection = {
   ...{ cacheKey: 'scim', rows: true, cursors: 'none', totalCount: false, hasNextPage: false },
   ...{ hasPreviousPage: false, node: new Map(Object.entries({ user: NAMED, group: NAMED, role: ROLE })) },
 };
-const OF_PAGE = { ...MEMBERSHIPS, cursors: 'ends', hasNextPage: true } as const;
+const OF_PAGE = { ...MEMBERSHIPS, hasNextPage: true };
 const OF_TOTAL = { ...MEMBERSHIPS, rows: false, totalCount: true };
 type Model = User | Group;
 type Paths = ResourceType['paths'];
@@ -78,7 +80,7 @@ export class ScimResources {
     const { names, projection } = this.serviceOf(kind);
     const paths = type.paths.filter(([path]) => shown.has(path.replace(/^(emails|photos)\|.*/, '$1')));
     const fields = ['nodeId', 'updatedAt', memberships, ...paths.map(([, { name }]) => name)];
-    const columns = projection.select(new Map(fields.map((name) => [name, new Map()])));
+    const columns = projection.select(SELECTED.memo(fields.join()));
     const plan = async () => {
       const { total, ...source } = await this.serviceOf(kind).sourceOf({}, columns, context.reader);
       const { values, order } = source;
@@ -90,11 +92,12 @@ export class ScimResources {
         ...{ ...source, conditions, offset: page.offset },
         order: { columns: [...by, ...order.columns.slice(-1)], direction },
         columns: [...source.columns, shown.has(memberships) ? count : '0'],
-        binding: bindCursor(`scim ${kind}`, [sortBy, direction], [filter]),
+        binding: () => bindCursor(`scim ${kind}`, [sortBy, direction], [filter]),
         ...(conditions.length === 0 && total !== undefined && { total }),
       };
     };
-    const found = await readPage(context.reader, await plan(), page, OF_PAGE);
+    const cursors = query.cursor === null ? 'none' : 'ends';
+    const found = await readPage(context.reader, await plan(), page, { ...OF_PAGE, cursors });
     // A first page that is not full has all rows. To count them costs as much as to read one.
     const isAll = page.id !== undefined || !(found.hasNextPage || page.after || page.offset);
     const counted = isAll ? null : await readPage(context.reader, await plan(), {}, OF_TOTAL);

@@ -93,7 +93,7 @@ class SearchResolver {
     const searched = wanted.length === 0 ? KINDS : wanted;
     const matches = matchesOf(searched, wanted.length === 0 ? { ...search, words: [] } : search, id, values);
     return {
-      binding: bindCursor('search', {}, { id, folded: search.folded, wanted }),
+      binding: () => bindCursor('search', {}, { id, folded: search.folded, wanted }),
       ...tablesOf(matches),
       columns: ['r.kind', ...KINDS.flatMap((kind) => columns[kind].columns)],
       underParent: null,

@@ -34,7 +34,7 @@ export function userSource(
   const conditions = groupKey === null ? [] : [`m.group_key = ${values.add(groupKey)}::integer`];
   conditions.push(...conditionsOf(filter ?? {}, fields, values));
   return {
-    binding: bindCursor('users', orderBy ?? DEFAULT_ORDER, filter ?? {}),
+    binding: () => bindCursor('users', orderBy ?? DEFAULT_ORDER, filter ?? {}),
     from: groupKey === null ? 'users u' : 'effective_memberships m join users u on u.key = m.user_key',
     columns,
     underParent: null,

@@ -28,7 +28,7 @@ interface PageParts {
 /** The rows of a connection: one kind of rows, in one order, under one or many parents. */
 export interface PageSource {
   /** The connection, order and filter to which cursors are bound. */
-  readonly binding: string;
+  readonly binding: () => string;
   /** Whether a cursor ends with the id of the revision from which its row was read. */
   readonly cursorsHaveRevision?: boolean;
   readonly from: string;
@@ -148,7 +148,7 @@ export class Page<Row extends unknown[]> {
     if (index < 0 || index >= length || places.length === 0) return null;
     const read = query.backward ? length - 1 - index : index;
     const place = query.cursors === 'every' ? read : Math.sign(read);
-    this.cursors ??= this.seal.encode(query.source.binding, places, this.cursorExtras, this.parentKey);
+    this.cursors ??= this.seal.encode(query.source.binding(), places, this.cursorExtras, this.parentKey);
     return this.cursors[place] ?? null;
   }
 }
@@ -318,7 +318,7 @@ function bound(
   if (cursor === undefined || cursor === null) return null;
   const types = order.columns.slice(0, -1).map(({ type }) => (type === 'text' ? 'string' : 'number'));
   const extras = cursorsHaveRevision ? (['string'] as const) : [];
-  const place = seal.decode(cursor, binding, [...types, 'key', ...extras], argument);
+  const place = seal.decode(cursor, binding(), [...types, 'key', ...extras], argument);
   const columns = `(${order.columns.map((column) => column.sql).join(', ')})`;
   const here = `(${order.columns.map((column, index) => inputOf(column, place[index] ?? '', values)).join(', ')})`;
   const onwards = argument === 'after' ? order.direction : opposite(order.direction);
