@@ -67,7 +67,7 @@ export const byTime = (time: string, key: string): OrderColumn[] => [
   { sql: key, type: 'number' },
 ];
 
-/** A statement for the pages of all parents. Each column of a page is one JSON array, parsed in half the time of as many rows. */
+/** A statement for the pages of all parents. The columns of a page are one array of JSON, parsed in half the time of as many rows. */
 export interface PageQuery {
   readonly statement: Statement;
   readonly values: readonly unknown[];
@@ -76,8 +76,6 @@ export interface PageQuery {
   readonly backward: boolean;
   /** The rows whose order columns follow the source's own columns in the page. */
   readonly cursors: PageSelection['cursors'];
-  /** The number of columns of a page. Those of the order are the last ones. */
-  readonly width: number;
   readonly bounds: readonly Bound[];
 }
 
@@ -86,12 +84,10 @@ export type PageRow = [
   total: number | null,
   hasEarlierRows: true | null,
   hasLaterRows: true | null,
-  /** The columns of the page, those of the parent, and the revision. */
-  ...pageParentAndRevision: unknown[],
+  /** The columns of the page, those of the order last; null in place of a column that has no rows. */
+  columns: (unknown[] | null)[] | null,
+  ...parentAndRevision: unknown[],
 ];
-
-/** Where the columns of the page begin in a PageRow. */
-const FIRST = 3;
 
 /** One page of rows, in the order of the connection, whether it was requested by `first` or `last`. */
 export class Page<Row extends unknown[]> {
@@ -112,22 +108,21 @@ export class Page<Row extends unknown[]> {
   /** @param row what was read for the page and its parent */
   constructor(
     private readonly query: PageQuery,
-    row: PageRow = [null, null, null],
+    row: PageRow = [null, null, null, null],
     private readonly seal: KeySeal,
   ) {
-    const { limit, backward, source, width } = query;
-    const [total, hasEarlierRows, hasLaterRows] = row;
-    // An empty page has null for each column.
-    const columns = row.slice(FIRST, FIRST + width) as (unknown[] | null)[];
+    const { limit, backward, source } = query;
+    const [total, hasEarlierRows, hasLaterRows, read, ...parentAndRevision] = row;
+    const columns = read ?? [];
     const own = columns.slice(0, source.columns.length);
-    const read = (columns[0] ?? []).map((_, index) => own.map((column) => column?.[index]) as Row);
-    const beyond = read.length > limit;
-    if (beyond) read.length = limit;
-    this.shown = backward ? read.reverse() : read;
+    const rows = (columns[0] ?? []).map((_, index) => own.map((column) => column?.[index]) as Row);
+    const beyond = rows.length > limit;
+    if (beyond) rows.length = limit;
+    this.shown = backward ? rows.reverse() : rows;
     this.hasNextPage = (!backward && beyond) || hasLaterRows === true;
     this.hasPreviousPage = (backward && beyond) || hasEarlierRows === true;
     this.totalCount = total ?? 0;
-    this.parent = row.slice(FIRST + width, -1);
+    this.parent = parentAndRevision.slice(0, -1);
     this.parentKey = (this.parent[0] ?? 0) as number;
     this.cursorExtras = source.cursorsHaveRevision === true ? [(row.at(-1) ?? '') as string] : [];
     // A source without columns has one that counts rows.
@@ -208,7 +203,6 @@ export function planPage(
     selection.hasNextPage ? findAnother(source, rows, before) : 'null',
   ];
   const tables = [...parents.tables];
-  let names: string[] = [];
   const isRead = selection.rows || selection.hasNextPage || selection.hasPreviousPage;
   // All values must occur in the statement, even if no row is read.
   if (isRead || source.values.all.length > 0) {
@@ -218,15 +212,15 @@ export function planPage(
     const direction = backward ? opposite(source.order.direction) : source.order.direction;
     const arrays = selectArrays(source, selection, rowLimit);
     const found = selectRows(source, selection.cursors !== 'none', [...rows, ...within], direction, rowLimit);
-    names = arrays.map((_, index) => `page.array_${index}`);
-    const selected = arrays.map((sql, index) => `${sql} as array_${index}`).join(', ');
-    tables.push(`lateral (\n  select ${selected} from (\n${found}\n  ) shown\n) page`);
-  }
+    values.push('page.columns');
+    const columns = `array_to_json(array[${arrays.join(', ')}]) as columns`;
+    tables.push(`lateral (\n  select ${columns} from (\n${found}\n  ) shown\n) page`);
+  } else values.push('null');
   const from = tables.map((table, index) => `${index === 0 ? '\nfrom' : ' cross join'} ${table}`).join('');
-  const text = `select ${[...values, ...names, ...parents.columns, REVISION].join(', ')}${from}`;
+  const text = `select ${[...values, ...parents.columns, REVISION].join(', ')}${from}`;
   return {
     ...{ statement: statement(text, { returnsRevision: true }), values: source.values.all, source },
-    ...{ limit, backward, cursors: selection.cursors, width: names.length },
+    ...{ limit, backward, cursors: selection.cursors },
     bounds: [after, before].filter((each) => each !== null),
   };
 }
