@@ -75,7 +75,7 @@ const IS_NAMED = statement(`
   limit 1`);
 
 /** Gives entries with the keys $1 another DN, and groups another id, which no entry has. */
-const RENAME = `
+const FREE_NAMES = `
   with renamed as (update entries set dn_key = gen_random_uuid(), id_folded = uuid::text where key = any ($1::integer[])),
     unnamed as (delete from names where key = any ($1::integer[]))
   update groups set id = entry_uuid::text, id_folded = entry_uuid::text where key = any ($1::integer[])`;
@@ -219,7 +219,7 @@ export class PreviewedMirror {
     const isTaken = () => records.conflict('The directory has an entry with this id already', 'id');
     if (holders.some(([, isSeen]) => isSeen)) throw isTaken();
     const hidden = holders.filter(([, , hasNames]) => hasNames).map(([holder]) => holder);
-    if (hidden.length > 0) await transaction.query(RENAME, [hidden]);
+    if (hidden.length > 0) await transaction.query(FREE_NAMES, [hidden]);
     // Entries that the viewer may not see can name the DN.
     if (hidden.length > 0 || (principal.limitedTo ?? null) !== null) {
       transaction.addToViewer({ forgotten: [key] });

@@ -29,7 +29,7 @@ const MEMBERSHIP: model.PayloadObject = [
     'user has a higher role through another group.',
 ];
 
-/** The eight mutations. Each finds what it names, checks the right, changes it, and reads it again. */
+/** Each mutation finds what it names, checks the right, changes it, and reads it again. */
 @Resolver()
 export class PreviewsResolver {
   constructor(

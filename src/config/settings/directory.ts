@@ -30,7 +30,7 @@ export function buildDirectory(settings: Settings, model: Model, passwordFile: s
   return {
     source: buildSource(settings, passwordFile),
     baseDn: settings.DIRECTORY_BASE_DN,
-    /** Seconds between two requests of servers that do not push changes, and between two signs that the mirror is current. */
+    /** Seconds between two looks at a server that reports no changes, and between two signs that the mirror is current. */
     syncSeconds: settings.DIRECTORY_SYNC_SECONDS,
     /** Seconds between two scans. Null: it follows their cost. */
     scanSeconds: settings.DIRECTORY_SCAN_SECONDS ?? null,

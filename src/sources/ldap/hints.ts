@@ -38,14 +38,14 @@ export async function chooseHints(
   { supportedControls, kind }: RootDse,
 ): Promise<HintSource> {
   const { follow } = directory.config;
-  const { pushesChanges, counter } = PRESETS[kind === 'other' ? DEFAULT_PRESET : kind];
+  const { syncsContent, counter } = PRESETS[kind === 'other' ? DEFAULT_PRESET : kind];
   const refusals: string[] = [];
   if (follow === 'poll') refusals.push('The model sets follow: poll');
   else if (!supportedControls.includes(SYNC_REQUEST)) {
     // Where changes are numbered, nothing is missed.
     if (counter === null)
       refusals.push('The server does not push changes (RFC 4533; OpenLDAP does with the overlay syncprov)');
-  } else if (follow === null && !pushesChanges)
+  } else if (follow === null && !syncsContent)
     refusals.push(
       `Content synchronization (RFC 4533) of ${kind} is used only with follow: push in the model`,
     );

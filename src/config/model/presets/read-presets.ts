@@ -26,7 +26,7 @@ const PRESET = z.strictObject({
       z.string().transform((form) => new RegExp(form, 'i')),
     )
     .optional(),
-  pushesChanges: z.boolean().default(false),
+  syncsContent: z.boolean().default(false),
   hasAssertions: z.literal(true).optional(),
   limits: z.string().optional(),
   counter: COUNTER.nullable().default(null),
