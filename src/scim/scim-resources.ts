@@ -78,7 +78,7 @@ export class ScimResources {
     const memberships = kind === 'User' ? 'groups' : 'members';
     const count = kind === 'User' ? 'u.group_count' : 'g.member_count';
     const { names, projection } = this.serviceOf(kind);
-    const paths = type.paths.filter(([path]) => shown.has(path.replace(/^(emails|photos)\|.*/, '$1')));
+    const paths = type.paths.filter(([, , whole]) => shown.has(whole));
     const fields = ['nodeId', 'updatedAt', memberships, ...paths.map(([, { name }]) => name)];
     const columns = projection.select(SELECTED.memo(fields.join()));
     const plan = async () => {
@@ -163,8 +163,8 @@ export class ScimResources {
     const valueOf = (field: Field): unknown => {
       const { name, reader, reference } = field;
       if (reader === 'picture') return this.urls.find(name as 'photo' | 'picture', model as User, null);
-      const all = references.get(`${name} ${model.key}`) ?? [];
-      if (reference !== undefined) return isList(field) ? all : all[0];
+      const all = reference && (references.get(`${name} ${model.key}`) ?? []);
+      if (all !== undefined) return isList(field) ? all : all[0];
       const isText = enterpriseForm(kind, field) !== null && model[name] !== null;
       return isText ? String(model[name]) : model[name];
     };

@@ -57,8 +57,8 @@ function attributeOf(kind: Kind, field: Field): Json {
 
 /** What a token can read of users or groups: the core schema, and the fields whose scopes it has in extensions. */
 export class ResourceType {
-  /** Fields by the paths of their attributes, with `|` behind the URN of an extension or the first name. */
-  readonly paths: readonly (readonly [path: string, field: Field])[];
+  /** Fields by the paths of their attributes, with `|` behind the URN of an extension or the first name. Some are shown as a whole. */
+  readonly paths: readonly (readonly [path: string, field: Field, whole: string])[];
   readonly extensions: readonly string[];
   /** What filters and orders compare, by paths in lower case. */
   readonly comparables = new Map<string, Comparable>();
@@ -73,13 +73,13 @@ export class ResourceType {
     const pathsOf = (field: Field) => {
       const paths = core.flatMap(([path, name]) => (name === field.name ? [path] : []));
       const urn = enterpriseForm(kind, field) === null ? `${FIELDS}${kind}` : ENTERPRISE;
-      return paths.length > 0 ? paths : [`${urn}|${field.name}`];
+      const own = paths.length > 0 ? paths : [`${urn}|${field.name}`];
+      return own.map((path) => [path, field, path.replace(/^(emails|photos)\|.*/, '$1')] as const);
     };
     // A reference leads to objects that only tokens with `read` may read.
     const isReadable = ({ reference, scopes = [] }: Field) =>
       hasScopes(principal, reference === undefined ? scopes : ['read', ...scopes]);
-    const readable = all.filter(isReadable);
-    this.paths = readable.flatMap((field) => pathsOf(field).map((path) => [path, field] as const));
+    this.paths = all.filter(isReadable).flatMap(pathsOf);
     this.extensions = EXTENSIONS.filter((urn) => this.paths.some(([path]) => path.startsWith(urn)));
     const fields = comparableFields(names, all, columns);
     const add = (at: string, own?: Comparable | null) => own && this.comparables.set(at.toLowerCase(), own);
