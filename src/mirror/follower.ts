@@ -13,8 +13,10 @@ import {
   OtherServerError,
   ServerBehindError,
 } from '../sources/directory.js';
+import { namesGroups } from '../sources/references.js';
 import { openDirectory, readPassword, waitForPassword } from '../sources/ldap/ldap-servers.js';
 import type { Term } from './leadership.js';
+import { MOST_NAMING } from './revision/staging.js';
 import type { RevisionOutcome } from './revision/write-revision.js';
 import { type MirrorState, SyncState } from './status/mirror-state.js';
 import { isOfDirectory, type ProgressStep, summarize, type Synchronizer } from './synchronizer.js';
@@ -199,13 +201,15 @@ class QueueConsumer {
       synchronizer.run(directory, session, { leader, accepted, signal, progress }),
     );
     const spent = performance.now() - begun;
-    const { scanSeconds } = this.dependencies.config;
+    const { scanSeconds, mapping } = this.dependencies.config;
     const rest = Math.min(Math.max(spent * SCAN_REST_FACTOR, LEAST_REST_MS), LONGEST_REST_MS);
     this.scanRestsUntil = performance.now() + spent * SOON_REST_FACTOR;
     this.nextScanAt = performance.now() + (scanSeconds === null ? rest : scanSeconds * 1000);
     this.confirmedAt = performance.now();
     this.mark = null;
-    this.hasDynamicGroups = directory.mode !== null && (await state.hasDynamicGroups(session));
+    // OpenLDAP computes what users name when a group changes, without a sign.
+    const isComputed = namesGroups(mapping.users) || (await state.hasDynamicGroups(session));
+    this.hasDynamicGroups = directory.mode !== null && isComputed;
     reporter.reportMode(directory);
     this.note(outcome);
     this.onScan();
@@ -260,7 +264,8 @@ class QueueConsumer {
     this.rewrittenAt = performance.now() + REFINT_MS;
     for (const delay of REFINT_DELAYS_MS)
       setTimeout(() => {
-        queue.add(outcome.naming);
+        if (outcome.naming.length < MOST_NAMING) queue.add(outcome.naming);
+        else queue.request('scanSoon');
       }, delay).unref();
   }
 

@@ -161,7 +161,7 @@ export class NotLeadingError extends Error {
 
 /** The time during which this process follows the directory. */
 export interface Term {
-  /** Increases with each leader. Each of its transactions checks that it is still the latest one. */
+  /** Increases with each leader. Each revision and state of the mirror checks that it is still the latest one. */
   readonly number: number;
   /** Holds the lock, and writes the revisions: they end together. */
   readonly session: Session;

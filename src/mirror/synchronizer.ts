@@ -70,7 +70,7 @@ export function isOfDirectory(error: unknown): error is Error {
 export class Synchronizer {
   /** Counts of how runs have ended since the start of the process, for metrics. */
   readonly ended = new Map<RunEnd, number>();
-  /** Duration of the last comparison with the whole directory, on which the time until the next one depends. */
+  /** Duration of the last comparison with the whole directory, for metrics. */
   lastScanSeconds: number | null = null;
 
   constructor(
@@ -144,7 +144,7 @@ class Reading {
     const differing = isWhole ? [] : await this.compare(seen);
     if (differing.length > MOST_FETCHED) return this.scan(true);
     if (isWhole || differing.length > 0) await this.noteRunning();
-    const outcome = await this.write({ asOf }, async (staging) => {
+    const outcome = await this.write({ asOf, reads: isWhole ? 'all' : 'different' }, async (staging) => {
       if (isWhole) await this.stageAll(staging, seen);
       else await this.stage(staging, differing);
       // Two entries in a file can have one identifier, and one entry can move during the scan.
@@ -158,7 +158,7 @@ class Reading {
   }
 
   advance(uuids: readonly string[], asOf: Date | null): Promise<RevisionOutcome> {
-    return this.write({ asOf, isHinted: true }, async (staging) => {
+    return this.write({ asOf, reads: 'hinted' }, async (staging) => {
       const identities = await this.session.query<(Identity & object)[]>(
         `select given.uuid, e.dn from unnest($1::uuid[]) as given (uuid) left join entries e on e.uuid = given.uuid`,
         [uuids],
@@ -168,7 +168,7 @@ class Reading {
   }
 
   private write(
-    request: Pick<RevisionRequest, 'asOf' | 'isHinted'>,
+    request: Pick<RevisionRequest, 'asOf' | 'reads'>,
     stage: (staging: Staging) => Promise<void>,
   ): Promise<RevisionOutcome> {
     const { directory, options } = this;
@@ -283,7 +283,7 @@ class Reading {
     return null;
   }
 
-  /** Says that a run of the leader reads entries. Each end of it writes another state. */
+  /** Says that a run of the leader reads entries. The next end of a run writes another state. */
   private async noteRunning(): Promise<void> {
     await this.session.query(
       `update mirror_state set state = 'RUNNING' where leader = $1 and state in ('NEVER_RUN', 'IDLE')`,
@@ -291,7 +291,7 @@ class Reading {
     );
   }
 
-  /** @param isCompared whether the mirror equals what was read. If not, the next scan reads everything again: it finds what is held. */
+  /** @param isCompared whether the mirror equals what was read. If not, the scan after a whole one is whole, too: it finds what is held. */
   private async noteScan(isWhole: boolean, isCompared: boolean): Promise<void> {
     const { mode, refusals } = this.directory;
     await this.session.query(

@@ -80,7 +80,7 @@ export interface Directory {
    */
   describeLag(known: readonly string[]): Promise<string | null>;
   /**
-   * Yields every user and group once, in pages. If it ends without an error, it is complete.
+   * Yields every user and group, in pages. If it ends without an error, it is complete.
    * @param isWhole whether entries are read with their attributes
    */
   scan(isWhole: boolean): AsyncIterable<readonly Listed[]>;

@@ -125,6 +125,9 @@ export function groupKeysOf(group: Entry): string[] {
   return keyOfSid(sid === undefined ? null : parseSid(sid));
 }
 
+/** Whether users name their groups, and not only by the number of their primary group, which is their own value. */
+export const namesGroups = ({ memberOf = [] }: DirectoryMapping['users']) => !memberOf.every(isPrimaryGroup);
+
 function isPrimaryGroup(attribute: string): boolean {
   return attribute.toLowerCase() === PRIMARY_GROUP;
 }

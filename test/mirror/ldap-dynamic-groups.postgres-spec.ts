@@ -91,3 +91,32 @@ describe.each([
     expect(await readStatus(directory.service)).toMatchObject({ state: 'IDLE', blockedReason: null });
   });
 });
+
+describe('users whose attribute for their groups is computed', () => {
+  const directory = forSuite(() =>
+    FollowedDirectory.start(
+      {
+        ldif: buildLdif([{ id: 'anna' }, { id: 'ben' }], [{ id: 'club', members: ['anna'] }]),
+        syncprov: true,
+        dynlist: true,
+      },
+      {
+        ...modelSetting('users: {memberOf: memberOf}\ngroups: {members: {attribute: []}}'),
+        DIRECTORY_SCAN_SECONDS: '3600',
+      },
+    ),
+  );
+
+  it('join and leave a group when only its entry changes', async () => {
+    const membersOf = (id: string) => readMembers(directory.service, id);
+    expect(await membersOf('club')).toEqual(['anna MEMBER']);
+    const change = (kind: string, id: string) =>
+      directory.change(
+        `dn: ${groupDn('club')}\nchangetype: modify\n${kind}: member\nmember: ${personDn(id)}\n`,
+      );
+    await change('add', 'ben');
+    await eventually(() => membersOf('club'), ['anna MEMBER', 'ben MEMBER']);
+    await change('delete', 'anna');
+    await eventually(() => membersOf('club'), ['ben MEMBER']);
+  });
+});

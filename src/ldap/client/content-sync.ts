@@ -26,7 +26,7 @@ export type SyncEvent =
   | { readonly kind: 'refreshed' };
 
 /** The idle timeout applies to the refresh only: after it, a directory may send nothing for days. */
-interface SyncRequest extends SearchRequest, Pick<SearchOptions, 'signal' | 'idleTimeout'> {
+interface SyncRequest extends SearchRequest, Pick<SearchOptions, 'signal'> {
   /** The contextCSN after which changes are sent. Empty: the refresh sends every entry. */
   readonly csns: readonly string[];
   /** Whether changes are sent after the refresh, until the connection ends or the signal is aborted. */
@@ -58,8 +58,8 @@ export async function* followContent(
   request: SyncRequest,
 ): AsyncGenerator<SyncEvent, void, undefined> {
   let isRefreshed = false;
-  const { signal, idleTimeout } = request;
-  const options = { controls: [new SyncRequestControl(request)], signal, idleTimeout };
+  const controls = [new SyncRequestControl(request)];
+  const options: SearchOptions & { idleTimeout?: number } = { controls, signal: request.signal };
   try {
     for await (const message of connection.search(request, options)) {
       const event = eventOf(message);

@@ -177,9 +177,9 @@ export class LdapConnection {
     this.fail(reason);
   }
 
-  private async bind(account: string, by: object, { stepTimeout, signal }: SocketOptions): Promise<void> {
+  private async bind(account: string, by: object, { signal }: SocketOptions): Promise<void> {
     const id = this.send((messageId) => new BindRequest({ messageId, ...by }).write());
-    const message = await this.next(id, stepTimeout ?? STEP_TIMEOUT, signal);
+    const message = await this.next(id, STEP_TIMEOUT, signal);
     if (message.kind !== 'result' || message.of !== 'bind')
       throw this.refuse('a response that does not belong to a bind');
     this.end(id);

@@ -26,11 +26,9 @@ export interface SocketOptions {
   /** Client certificate with its chain, and its key (PEM). */
   readonly client?: { readonly cert: Buffer | string; readonly key: Buffer | string } | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** The longest wait for the connection, for TLS and for the bind, in milliseconds. */
-  readonly stepTimeout?: number | undefined;
 }
 
-/** With this value, a server that does not respond is detected and the request retried within a minute. */
+/** The longest wait for the connection, for TLS and for the bind, in milliseconds: after a minute, it is tried again. */
 export const STEP_TIMEOUT = 10_000;
 
 /** Idle time before TCP keep-alive starts. The operating system then sends ten probes, one per second. */
@@ -45,19 +43,19 @@ const MAXIMUM_ANSWER_BYTES = 65_536;
  * @throws {LdapError} when the connection or the handshake fails; the signal's reason
  */
 export async function openSocket(options: SocketOptions): Promise<Socket> {
-  const { host, port, signal, stepTimeout: milliseconds = STEP_TIMEOUT } = options;
-  const socket = await openTcp(options, milliseconds);
+  const { host, port, signal } = options;
+  const socket = await openTcp(options);
   if (options.tls === 'none') return socket;
-  const tooLate = `No TLS with ${host}:${port} within ${milliseconds} ms`;
+  const tooLate = `No TLS with ${host}:${port} within ${STEP_TIMEOUT} ms`;
   try {
-    return await within({ milliseconds, tooLate, signal }, secure(socket, options));
+    return await within({ milliseconds: STEP_TIMEOUT, tooLate, signal }, secure(socket, options));
   } catch (error) {
     discard(socket);
     throw error;
   }
 }
 
-async function openTcp({ host, port, signal }: SocketOptions, milliseconds: number): Promise<Socket> {
+async function openTcp({ host, port, signal }: SocketOptions): Promise<Socket> {
   const socket = connectTcp({
     host,
     port,
@@ -65,9 +63,9 @@ async function openTcp({ host, port, signal }: SocketOptions, milliseconds: numb
     keepAlive: true,
     keepAliveInitialDelay: KEEP_ALIVE_MILLISECONDS,
   });
-  const tooLate = `No connection to ${host}:${port} within ${milliseconds} ms`;
+  const tooLate = `No connection to ${host}:${port} within ${STEP_TIMEOUT} ms`;
   try {
-    await within({ milliseconds, tooLate, signal }, once(socket, 'connect'));
+    await within({ milliseconds: STEP_TIMEOUT, tooLate, signal }, once(socket, 'connect'));
     return socket;
   } catch (error) {
     discard(socket);

@@ -61,7 +61,9 @@ async function* readPages(
         hasBegun = true;
         if (message.kind === 'done') next = nextPage(message.controls);
         if (message.kind !== 'entry') continue;
-        if (hasRanges(message.entry)) partial.push(message.entry);
+        // Active Directory sends parts of attributes with more than 1,500 values, or 5,000 in newer versions.
+        const isPartial = [...message.entry.attributes.keys()].some((key) => key.includes(RANGE));
+        if (isPartial) partial.push(message.entry);
         else yield message.entry;
       }
       if (!isPaged) connection.hasRefusedPages = true;
@@ -102,20 +104,11 @@ interface ValueRange {
 }
 
 /**
- * Whether a server sent only a part of the values of an attribute. Active Directory does so for attributes with more
- * than 1,500 values, or 5,000 in newer versions.
- */
-export function hasRanges(entry: Entry): boolean {
-  for (const key of entry.attributes.keys()) if (key.includes(RANGE)) return true;
-  return false;
-}
-
-/**
  * Parses the range in an attribute key; null when the key has none.
  * @param key see attributeKey: its options are in lower case and sorted
  * @throws {LdapProtocolError} when the range is malformed
  */
-export function parseRange(key: string): ValueRange | null {
+function parseRange(key: string): ValueRange | null {
   if (!key.includes(RANGE)) return null;
   const [, before = '', first = '', last = '', after = ''] =
     /^(.*);range=(\d{1,9})-(\d{1,9}|\*)(;.*)?$/.exec(key) ?? [];

@@ -25,7 +25,7 @@ const COLUMNS = {
 
 type Column = keyof typeof COLUMNS;
 
-/** A list of changes: SQL by column, the rest of the statement that selects them, and up to two expressions by which they are ordered. */
+/** A list of changes: SQL by column, the rest of the statement that selects them, and up to three expressions by which they are ordered. */
 interface Part {
   readonly columns: Readonly<Partial<Record<Column, string>>>;
   readonly from: string;

@@ -34,8 +34,8 @@ export interface RevisionRequest {
   ) => Promise<void>;
   /** Whether the directory may rewrite references when an entry is renamed. */
   readonly isRewritten?: boolean;
-  /** Whether only entries are read that hints name: the others must have been read with the same model. */
-  readonly isHinted?: boolean;
+  /** Which entries are read: all, those that a scan finds different, or those of hints. The others must have been read with the same model. */
+  readonly reads?: 'all' | 'different' | 'hinted';
   /** The hash of a held revision that an operator confirms. */
   readonly confirm?: string | undefined;
   /** Throws if changes must not be applied that no operator confirms. */
@@ -204,9 +204,9 @@ class Revision {
   }
 
   private requireSame(begun: State, state: State): void {
-    const { leader, isHinted = false } = this.request;
+    const { leader, reads = 'all' } = this.request;
     const isLeading = leader === null || Number(state.leader) === leader;
-    const isOfOtherModel = isHinted && state.fingerprint !== this.fingerprint;
+    const isOfOtherModel = reads !== 'all' && state.fingerprint !== this.fingerprint;
     if (state.id !== begun.id || !isLeading || isOfOtherModel) throw new OutdatedRevisionError();
   }
 
@@ -234,7 +234,7 @@ class Revision {
       return { kind: 'unchanged' };
     }
     if (isFirst) for (const statement of MIRROR_INDEXES) await writer.query(statement);
-    await sweepPictures(writer, mapping, request.isHinted !== true);
+    await sweepPictures(writer, mapping, request.reads !== 'hinted');
     // What has a reason to be held is here only if an operator has confirmed it.
     const number = await insertRevision(writer, state.now, counts, losses, reason !== null);
     // Clients begin with a listing, so the log need not repeat the whole directory.

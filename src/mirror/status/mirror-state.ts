@@ -109,9 +109,9 @@ export class MirrorState {
     this.database.revisions.ask();
   }
 
-  async markFailing(reason: string, leader: number | null): Promise<void> {
+  async markFailing(reason: string, leader: number): Promise<void> {
     await this.dataSource.query(
-      `update mirror_state set state = 'FAILING', reason = $1, blocked_plan = null where $2::bigint is null or leader = $2`,
+      `update mirror_state set state = 'FAILING', reason = $1, blocked_plan = null where leader = $2`,
       [reason, leader],
     );
   }

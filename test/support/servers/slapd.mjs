@@ -267,7 +267,9 @@ function configurationOf(directory, options) {
     ...(multiProvider ? ['multiprovider on'] : []),
     ...(syncprov ? ['overlay syncprov', 'syncprov-checkpoint 100 10', 'syncprov-sessionlog 10000'] : []),
     ...(refint ? ['overlay refint', 'refint_attributes member owner groupAdmin manager'] : []),
-    ...(dynlist ? ['overlay dynlist', 'dynlist-attrset groupOfURLs memberURL member'] : []),
+    ...(dynlist
+      ? ['overlay dynlist', 'dynlist-attrset groupOfURLs memberURL member+memberOf@groupOfNames']
+      : []),
     '',
   ];
 }
