@@ -161,8 +161,8 @@ class QueueConsumer {
   /** Until then, a server may rewrite references without a hint. */
   private rewrittenAt = -Infinity;
   private isBlocked = false;
-  /** Whether a change of a user can change the members of groups without a hint. */
-  private hasDynamicGroups = false;
+  /** Whether the server computes memberships, so that a change of one entry changes others without a hint. */
+  private hasComputedMemberships = false;
 
   constructor(
     private readonly dependencies: Dependencies,
@@ -209,7 +209,7 @@ class QueueConsumer {
     this.mark = null;
     // OpenLDAP computes what users name when a group changes, without a sign.
     const isComputed = namesGroups(mapping.users) || (await state.hasDynamicGroups(session));
-    this.hasDynamicGroups = directory.mode !== null && isComputed;
+    this.hasComputedMemberships = directory.mode !== null && isComputed;
     reporter.reportMode(directory);
     this.note(outcome);
     this.onScan();
@@ -225,14 +225,14 @@ class QueueConsumer {
       await queue.wait(QUIET_MS, before);
     }
     // A change of a user may change the members of groups that only a scan finds.
-    const asOf = this.hasDynamicGroups ? null : this.takeMark();
+    const asOf = this.hasComputedMemberships ? null : this.takeMark();
     const uuids = queue.take();
     const outcome = await reporter.reportRun(() =>
       synchronizer.advance(directory, session, uuids, { leader, signal, asOf }),
     );
     this.note(outcome);
     // A filter can name attributes that the model does not read.
-    if (this.hasDynamicGroups) queue.request('scanSoon');
+    if (this.hasComputedMemberships) queue.request('scanSoon');
     await this.setMark();
   }
 

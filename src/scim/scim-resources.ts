@@ -20,7 +20,7 @@ import { orderOf, ScimError, type ScimQuery, writeFilter } from './scim-query.js
 import { CORE, enterpriseForm, EXTENSIONS, type Json, type Kind, ResourceType } from './scim-schemas.js';
 
 /** The most memberships in the resources of a list, about 10 MB, and the rows before a page that cost as much as an object. */
-const [MOST_MEMBERSHIPS, SKIPPED] = [50_000, 250] as const;
+const [MOST_MEMBERSHIPS, ROWS_AS_OBJECT] = [50_000, 250] as const;
 const ALL = { first: 2 ** 31 - 2 };
 const selectFields = (names: string) => new Map(names.split(',').map((name) => [name, new Map()]));
 /** Few selections are repeated, and the columns of a selection are found once. */
@@ -106,7 +106,8 @@ export class ScimResources {
     if (models.length > 1 && sum > MOST_MEMBERSHIPS)
       throw new ScimError('tooMany', `The page has too many ${memberships}: exclude them, or ask for less`);
     const totalCount = counted?.totalCount ?? models.length;
-    await asked.pay(models.length + sum + Math.floor(Math.min(page.offset ?? 0, totalCount) / SKIPPED));
+    const skippedRows = Math.min(page.offset ?? 0, totalCount);
+    await asked.pay(models.length + sum + Math.floor(skippedRows / ROWS_AS_OBJECT));
     const [references, lists] = await Promise.all([
       this.readReferences(kind, paths, models, asked),
       Promise.all(models.map(async (model) => (sum > 0 ? this.membershipsOf(kind, model, asked) : []))),

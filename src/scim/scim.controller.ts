@@ -87,9 +87,8 @@ class ScimController {
     return this.answer(request, reply, async (asked) => {
       const [resource] = (await this.resources.read(kind, asked, { first: 1, id })).resources;
       if (resource === undefined) throw new ServiceError('NOT_FOUND', `There is no ${kind} with this id`);
-      const { text, location, etag } = resource;
-      void reply.headers({ location, etag });
-      return matchesEtag(request.headers['if-none-match'], etag.slice(2)) ? null : text;
+      void reply.headers({ location: resource.location, etag: resource.etag });
+      return matchesEtag(request.headers['if-none-match'], resource.etag.slice(2)) ? null : resource.text;
     });
   }
 
