@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { DemoServiceAccount } from '../../src/service-accounts/demo-service-account.js';
+import { EXAMPLES } from '../../web/explorer/source/examples.js';
 import {
   Chromium,
   expectAccessible,
@@ -21,6 +22,8 @@ const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 const BACKGROUND_QUERY = /query (IntrospectionQuery|CurrentToken) /;
 /** What outlives the page in the browser. */
 const BROWSER_STORAGE = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }])';
+/** The number of the tab that a new editor begins with. */
+const STORED_TAB = `JSON.parse(sessionStorage.getItem('graphiql:tabState')).activeTabIndex`;
 /** Whether each picture is loaded. */
 const LOADED = `[...document.querySelectorAll('.pictures img')].map((image) => image.complete && image.naturalWidth > 0)`;
 
@@ -168,6 +171,8 @@ describe('the explorer', () => {
     await page.getByRole('button', { name: 'Search', exact: true }).click();
     await page.getByRole('button', { name: 'Hide editor tools' }).waitFor();
     await page.getByText('"mar"').waitFor();
+    // From here on, the editor would begin with this tab, if the next one were stored late.
+    await eventually(() => page.evaluate(STORED_TAB), 2);
     await page.getByRole('button', { name: 'Groups', exact: true }).click();
     await page.getByRole('button', { name: 'Show editor tools' }).waitFor();
   });
@@ -179,6 +184,7 @@ describe('the explorer', () => {
     await page.getByText('Sign in, and run an operation.').waitFor();
     expect(await page.locator('.graphiql-response').textContent()).not.toContain('Chess');
     expect(await page.getByRole('img', { name: 'Anna' }).count()).toBe(0);
+    expect(await page.locator('.graphiql-tab').count()).toBe(EXAMPLES.length);
     expect(await execute()).toBeUndefined();
     await page.getByText('HTTP 401').waitFor();
     await page.getByRole('button', { name: 'Sign in with read' }).waitFor();

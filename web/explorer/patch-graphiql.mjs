@@ -43,6 +43,11 @@ const PATCHES = [
     ],
   },
   {
+    // At the end of a session, new editors begin with what is stored. A change that is stored later would be lost.
+    file: `${REACT}/utility/debounce.js`,
+    replace: [['}, duration);', '}, 0);']],
+  },
+  {
     // Letters such as ı occur in names, so they are not highlighted as ambiguous.
     file: `${REACT}/utility/create-editor.js`,
     replace: [['fontSize: 15,', 'fontSize: 15, unicodeHighlight: { ambiguousCharacters: false },']],
