@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import type { Config } from './config/config.js';
 import { unloadEnvironmentFile } from './config/environment-file.js';
+import { countForProcesses } from './limits/limits.js';
 import { shareMetrics } from './monitoring/metrics/cluster.js';
 import { EXIT_FAILED, type Notice } from './process.js';
 import { beginLog, describeStart } from './serve.js';
@@ -32,8 +33,8 @@ export class Cluster {
     unloadEnvironmentFile();
     const exec = fileURLToPath(new URL('./main.js', import.meta.url));
     const args = process.argv.filter((each) => each === '--json');
-    // Metrics can be NaN, which JSON does not have.
-    cluster.setupPrimary({ exec, args, serialization: 'advanced' });
+    cluster.setupPrimary({ exec, args, serialization: 'advanced' }); // Metrics can be NaN.
+    countForProcesses();
     if (this.config.monitoring.metrics !== null) shareMetrics();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void this.end(signal));
     process.on('SIGHUP', () => {
@@ -65,14 +66,11 @@ export class Cluster {
         this.serving.add(worker);
         resolve(worker);
       });
-      worker.once('error', () => {
-        resolve(EXIT_FAILED);
-      });
+      worker.once('error', resolve.bind(null, EXIT_FAILED));
       worker.once('exit', (code: number | null, signal: string | null) => {
         resolve(code ?? EXIT_FAILED);
         if (!this.serving.delete(worker) || this.isEnding) return;
-        const how = signal ?? `exit code ${code}`;
-        this.logger.error(`A process has ended (${how}): another one takes its place`);
+        this.logger.error(`A process has ended (${signal ?? code}): another one takes its place`);
         this.next(() => this.fill());
       });
     });
@@ -96,8 +94,7 @@ export class Cluster {
         this.logger.error('A new process does not start: the present ones continue');
         return;
       }
-      // It leaves new connections to the others at once.
-      await this.stop(worker, 'SIGHUP');
+      await this.stop(worker, 'SIGHUP'); // It leaves new connections to the others at once.
     }
     if (!this.isEnding) this.logger.log('All processes were replaced');
   }

@@ -255,7 +255,7 @@ async function checkRedis(config: Config): Promise<Finding[]> {
   const { redis } = config;
   if (redis === null) return [];
   const limits = new Limits(config);
-  const failure = await limits.connect(redis);
+  const failure = await limits.connect();
   limits.onApplicationShutdown();
   if (failure === null) return [ok('Redis', `keys begin with ${redis.prefix}:`)];
   return [warning('Redis', `${failure}; until it is there, each process keeps the limits on its own`)];

@@ -1,14 +1,8 @@
+import cluster from 'node:cluster';
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  Global,
-  Inject,
-  Injectable,
-  Logger,
-  Module,
-  type OnApplicationShutdown,
-  type OnModuleInit,
-} from '@nestjs/common';
+import { Global, Inject, Injectable, Logger, Module } from '@nestjs/common';
+import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { RedisClientType } from '@redis/client';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
@@ -17,24 +11,19 @@ import { Incident } from '../common/incident.js';
 import { inTime } from '../common/settles-within.js';
 import type { Config } from '../config/config.js';
 import { CONFIG } from '../config/config.module.js';
-import type { RedisConfig } from '../config/settings/service.js';
-
-/** Subjects whose counts are kept, each in about 200 bytes. The least recently seen are dropped first. */
-const MAX_SUBJECTS = 100_000;
 
 interface LimitResult {
   readonly isTaken: boolean;
-  /** The sum of what has been taken in this window. */
-  readonly taken: number;
-  /** The end of the window, in milliseconds of `performance.now()`, which no set clock changes. */
-  readonly until: number;
+  readonly remaining: number;
+  /** Seconds until the window ends: whole ones, at least one. */
+  readonly reset: number;
 }
 
 /** The amount of requests, points or failed logins that each subject may take within a window. */
 export class Limit {
-  /** `max` would allocate memory for all of them at once, which few services need. */
+  /** About 200 bytes each. The least recently seen are dropped first. `max` would allocate memory for all at once. */
   private readonly counts = new LRUCache<string, { taken: number; until: number }>({
-    maxSize: MAX_SUBJECTS,
+    maxSize: 100_000,
     sizeCalculation: () => 1,
   });
 
@@ -57,34 +46,27 @@ export class Limit {
       count.taken += amount;
       if (count !== known) this.counts.set(subject, count);
     }
-    return { isTaken, taken: count.taken, until: count.until };
+    return this.describe(isTaken, count.taken, count.until - now);
   }
 
-  remaining({ taken }: LimitResult): number {
-    return Math.max(0, this.amount - taken);
-  }
-
-  /** Seconds until the window ends: whole ones, at least one. */
-  reset({ until }: LimitResult): number {
-    return Math.max(1, Math.ceil((until - this.clock()) / 1000));
+  /** @param left milliseconds until the window ends */
+  describe(isTaken: boolean, taken: number, left: number): LimitResult {
+    const remaining = Math.max(0, this.amount - taken);
+    return { isTaken, remaining, reset: Math.max(1, Math.ceil(left / 1000)) };
   }
 }
 
-/** Of the eight groups of an IPv6 address. The owner of the network chooses the other four (RFC 4291 §2.5.4). */
-const NETWORK_GROUPS = 4;
-
 /**
  * The subject that is counted for an address: the IPv4 address, even if written as IPv6 (RFC 4291 §2.5.5.2), or
- * the /64 network, whose addresses all belong to one client. Any other text stays as it is.
- * @param address undefined if the client has reset the connection, of which the server then knows no address
+ * the /64 network, whose owner chooses the other half (§2.5.4). Any other text stays as it is. Of a client that has
+ * reset its connection no address is known.
  */
-export function networkOf(address: string | undefined): string {
-  if (address === undefined) return 'unknown';
+export function networkOf(address = 'unknown'): string {
   if (!address.includes(':') || !ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();
-  const groups = parsed.parts.slice(0, NETWORK_GROUPS).map((group) => group.toString(16));
-  return `${groups.join(':')}::/64`;
+  const groups = parsed.parts.map((group) => group.toString(16));
+  return `${groups.slice(0, 4).join(':')}::/64`;
 }
 
 /**
@@ -97,36 +79,61 @@ local taken = tonumber(redis.call('GET', KEYS[1]) or 0)
 local left = redis.call('PTTL', KEYS[1])
 local fits = taken + amount <= limit
 if fits and amount > 0 then taken = redis.call('INCRBY', KEYS[1], amount) end
-if left < 0 or left > window then
-  left = window
-  redis.call('PEXPIRE', KEYS[1], window)
-end
+if left < 0 or left > window then redis.call('PEXPIRE', KEYS[1], window) left = window end
 return {fits and 1 or 0, taken, left}
 `;
 
 /** Milliseconds for an answer of Redis. No request waits longer. */
 const ANSWER_MS = 150;
 /** Milliseconds for a new connection, and between two attempts to reconnect. */
-const CONNECT_TIMEOUT_MS = 1000;
-const RECONNECT_INTERVAL_MS = 500;
-/** Taken from after each connection, because a full Redis and a replica answer reads. */
-const PROBE = new Limit('probe', 1_000_000, 1);
+const [CONNECT_TIMEOUT_MS, RECONNECT_INTERVAL_MS] = [1000, 500];
+
+/** In the first process of a cluster: counts for the others. */
+export function countForProcesses(): void {
+  const limits: Record<string, Limit> = {};
+  cluster.on('message', (worker, { takes }: { takes?: FirstProcess['takes'] }) => {
+    if (takes === undefined) return;
+    const results = takes.map(([name, amount, window, subject, taken]) => {
+      // A process that is replaced may have other settings.
+      return (limits[`${name}:${amount}`] ??= new Limit(name, amount, window)).take(subject, taken);
+    });
+    worker.send({ results }, () => undefined); // It may have ended.
+  });
+}
+
+/** Asks the first process of a cluster, in one message for all that a turn of the event loop takes: messages are slow. */
+class FirstProcess {
+  /** Name, amount and window of the limit, the subject, and what it takes. */
+  readonly takes: [string, number, number, string, number][] = [];
+  private readonly waiting: ((result: LimitResult) => void)[] = [];
+
+  constructor() {
+    process.on('message', ({ results = [] }: { results?: readonly LimitResult[] }) => {
+      for (const result of results) this.waiting.shift()?.(result);
+    });
+  }
+
+  take({ name, amount, window }: Limit, subject: string, taken: number): Promise<LimitResult> {
+    // Without the first process, this one is about to end.
+    const ask = () => process.send?.({ takes: this.takes.splice(0) }, undefined, undefined, () => undefined);
+    if (this.takes.push([name, amount, window, subject, taken]) === 1) setImmediate(ask);
+    return new Promise((resolve) => this.waiting.push(resolve));
+  }
+}
 
 /**
- * Takes from limits: in Redis, which all processes of an installation share, and without it in this process (docs/adr/0020). The first
- * answer that is late or an error closes the connection and rejects all requests on it. A new one is used once it has answered a probe.
+ * Takes from limits: in Redis, which all processes of an installation share, and without it in the first process of a cluster, or in
+ * this one (docs/adr/0020). The first answer that is late or an error closes the connection. A new one must answer a probe first.
  */
 @Injectable()
 export class Limits implements OnModuleInit, OnApplicationShutdown {
   /** Null while Redis cannot be used. */
   private client: RedisClientType | null = null;
-  private readonly redis: RedisConfig | null;
+  private readonly first = cluster.isWorker ? new FirstProcess() : null;
   private readonly incident = new Incident(new Logger('Limits'));
   private isStopped = false;
 
-  constructor(@Inject(CONFIG) { redis }: Pick<Config, 'redis'>) {
-    this.redis = redis;
-  }
+  constructor(@Inject(CONFIG) private readonly config: Pick<Config, 'redis'>) {}
 
   /** Whether other processes take from the same limits. */
   get isShared(): boolean {
@@ -135,7 +142,7 @@ export class Limits implements OnModuleInit, OnApplicationShutdown {
 
   /** Connects once and waits for the result. If Redis is away, it goes on trying in the background. */
   async onModuleInit(): Promise<void> {
-    const failure = this.redis === null ? null : await this.connect(this.redis);
+    const failure = await this.connect();
     if (failure !== null) void this.lose(null, failure);
   }
 
@@ -148,46 +155,41 @@ export class Limits implements OnModuleInit, OnApplicationShutdown {
   /** Takes an amount, all of it or nothing. The amount 0 reads the state. */
   async takeOne(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
     const { client } = this;
-    if (client === null) return limit.take(subject, amount);
     try {
-      return await inTime(ANSWER_MS, this.takeFrom(client, limit, subject, amount));
+      if (client !== null) return await inTime(ANSWER_MS, this.takeFrom(client, limit, subject, amount));
     } catch (error) {
       void this.lose(client, describe(error));
-      return limit.take(subject, amount);
     }
+    return this.first?.take(limit, subject, amount) ?? limit.take(subject, amount);
   }
 
-  private async takeFrom(
-    client: RedisClientType,
-    { name, amount: most, window }: Limit,
-    subject: string,
-    amount: number,
-  ): Promise<LimitResult> {
-    const prefix = this.redis?.prefix ?? '';
+  private async takeFrom(client: RedisClientType, limit: Limit, subject: string, amount: number) {
+    const prefix = this.config.redis?.prefix ?? '';
     // A hash, because others may read from Redis. Of its 22 characters no two subjects have the same.
     const digest = hash('sha256', `${prefix}:\n${subject}`, 'base64url').slice(0, 22);
-    const numbers = [amount, window * 1000, most].map(String);
-    const options = { keys: [`${prefix}:${name}:${digest}`], arguments: numbers };
+    const numbers = [amount, limit.window * 1000, limit.amount].map(String);
+    const options = { keys: [`${prefix}:${limit.name}:${digest}`], arguments: numbers };
     const [fits, taken, left] = (await client.eval(TAKE_SCRIPT, options)) as unknown as number[];
-    return { isTaken: fits === 1, taken: Number(taken), until: performance.now() + Number(left) };
+    return limit.describe(fits === 1, Number(taken), Number(left));
   }
 
   /** Connects once. Returns why Redis cannot be used, or null. The client never reconnects by itself, because it would repeat requests that were given up. */
-  async connect({ url, certificates }: RedisConfig): Promise<string | null> {
+  async connect(): Promise<string | null> {
+    if (this.config.redis === null) return null;
+    const { url, certificates } = this.config.redis;
     // It takes a tenth of a second to load.
     const { createClient } = await import('@redis/client');
-    const socket = { reconnectStrategy: false as const, connectTimeout: CONNECT_TIMEOUT_MS };
-    const tls = { tls: true as const, ...(certificates === null ? {} : { ca: certificates }) };
     const client = createClient({
       url,
-      socket: url.startsWith('rediss:') ? { ...socket, ...tls } : socket,
+      socket: { reconnectStrategy: false, ...(certificates !== null && { tls: true, ca: certificates }) },
       disableOfflineQueue: true,
       maintNotifications: 'disabled',
     }) as unknown as RedisClientType;
     client.on('error', (error: unknown) => void this.lose(client, describe(error)));
     try {
       await inTime(CONNECT_TIMEOUT_MS, client.connect());
-      await inTime(ANSWER_MS, this.takeFrom(client, PROBE, '', 1));
+      // A full Redis, and a replica, answer reads only.
+      await inTime(ANSWER_MS, this.takeFrom(client, new Limit('probe', 1_000_000, 1), '', 1));
       if (this.isStopped) client.destroy();
       else this.client = client;
       return null;
@@ -202,10 +204,10 @@ export class Limits implements OnModuleInit, OnApplicationShutdown {
     if (client !== this.client) return;
     this.client = null;
     if (client?.isOpen === true) client.destroy();
-    this.incident.note(`Redis is unavailable, so each process counts the limits alone: ${reason}`);
-    while (!this.isStopped && this.redis !== null && !this.isShared) {
+    this.incident.note(`Redis is unavailable, so limits are counted without it: ${reason}`);
+    while (!this.isStopped && !this.isShared) {
       await sleep(RECONNECT_INTERVAL_MS, undefined, { ref: false });
-      await this.connect(this.redis);
+      await this.connect();
     }
     if (this.isShared) this.incident.end('Redis is reachable, and limits are shared again');
   }
@@ -231,8 +233,7 @@ export class FailedLogins {
   }
 
   /**
-   * Counts a wrong secret. A right one, of 256 random bits, is accepted after any number of wrong ones, because it cannot be
-   * guessed (docs/adr/0020).
+   * Counts a wrong secret. A right one, of 256 random bits, cannot be guessed, and is always accepted (docs/adr/0020).
    * @throws ServiceError RATE_LIMITED, which does not say that the login failed
    */
   async count(address: string): Promise<void> {
@@ -240,7 +241,7 @@ export class FailedLogins {
     if (result.isTaken) return;
     this.rejections++;
     const message = 'Too many logins have failed from this address: try again later';
-    throw new ServiceError('RATE_LIMITED', message, { retryAfter: this.limit.reset(result) });
+    throw new ServiceError('RATE_LIMITED', message, { retryAfter: result.reset });
   }
 }
 

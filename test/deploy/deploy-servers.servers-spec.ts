@@ -72,12 +72,8 @@ describe('the configuration of', () => {
     ]);
     const ended = once(server, 'exit');
     try {
-      const examine = () =>
-        new Limits({ redis: null }).connect({
-          url: `${read('redis-url').replace('@redis', '@127.0.0.1')}:${port}`,
-          prefix: 'test',
-          certificates: null,
-        });
+      const url = `${read('redis-url').replace('@redis', '@127.0.0.1')}:${port}`;
+      const examine = () => new Limits({ redis: { url, prefix: 'test', certificates: null } }).connect();
       let problem = await examine();
       while (/ECONNREFUSED/.test(problem ?? '') && server.exitCode === null) {
         await sleep(50);

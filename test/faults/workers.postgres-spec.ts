@@ -9,7 +9,7 @@ import { buildLdif } from '../support/builders/directory.js';
 import { runCommand, TestProcess } from '../support/clients/command.js';
 import { EventStream } from '../support/clients/event-stream.js';
 import { ContinuousClients } from '../support/clients/continuous-clients.js';
-import { type HttpRequest, post, send } from '../support/clients/http.js';
+import { post, send } from '../support/clients/http.js';
 import { readSamples } from '../support/clients/metrics.js';
 import { eventually } from '../support/eventually.js';
 import { forSuite } from '../support/for-suite.js';
@@ -19,8 +19,7 @@ import { createDatabase, type TestDatabase, variable } from '../support/servers/
 
 const WORKERS = 2;
 const FAILED_LOGINS = 10;
-/** So many that a worker takes some of them in advance. */
-const MANY_LOGINS = 100;
+const ATTACKER = '127.0.3.2';
 const WRONG = `Basic ${Buffer.from('guessed:guess').toString('base64')}`;
 const QUERY = '{ user(user: {id: "anna"}) { id name } }';
 const REPLACED = /All processes were replaced/;
@@ -76,6 +75,12 @@ async function countRequests(): Promise<number> {
     .reduce((sum, { value }) => sum + value, 0);
 }
 
+/** The status of a login that fails. */
+async function fail(localAddress: string): Promise<number> {
+  const headers = { authorization: WRONG };
+  return (await send({ config }, { path: '/graphql/v1?query={__typename}', headers, localAddress })).status;
+}
+
 describe('several processes that serve requests', () => {
   afterAll(async () => {
     if (!service.hasEnded) await service.kill('SIGKILL');
@@ -120,6 +125,13 @@ describe('several processes that serve requests', () => {
     ).toBe(1);
   });
 
+  it('count together how many logins have failed', async () => {
+    const logins = Array.from({ length: 2 * FAILED_LOGINS }, () => fail(ATTACKER));
+    const statuses = await Promise.all(logins);
+    const expected = [...Array<number>(FAILED_LOGINS).fill(401), ...Array<number>(FAILED_LOGINS).fill(429)];
+    expect(statuses.sort()).toEqual(expected);
+  });
+
   it('send changes to streams in each of them', async () => {
     const token = await issuer.token('jwt-client', { scope: 'directory' });
     const open = () => EventStream.open(`http://127.0.0.1:${config.port}`, '', { authorization: token });
@@ -150,6 +162,8 @@ describe('several processes that serve requests', () => {
     expect(clients.failures).toEqual([]);
     expect(service.children).toHaveLength(WORKERS);
     expect(service.children.filter((id) => before.includes(id))).toEqual([]);
+    // They know what those before them have counted.
+    expect(await fail(ATTACKER)).toBe(429);
   });
 
   it('end on SIGTERM after they have answered', async () => {
@@ -215,13 +229,8 @@ describe('several processes that serve requests', () => {
 });
 
 describe('several processes that serve requests, of which one hangs or ends', () => {
-  let addresses = 1;
-
   beforeEach(async () => {
-    service = TestProcess.start('main', [], {
-      ...environment,
-      LIMIT_FAILED_LOGINS: String(MANY_LOGINS),
-    });
+    service = TestProcess.start('main', [], { ...environment, LIMIT_FAILED_LOGINS: '100' });
     await service.untilPrinted(/Version /);
   });
 
@@ -246,21 +255,9 @@ describe('several processes that serve requests, of which one hangs or ends', ()
     return paused;
   }
 
-  /** Statuses of failed logins, one after another, of one address. */
-  async function fail(count: number, localAddress = `127.0.3.${addresses++}`): Promise<number[]> {
-    const request: HttpRequest = {
-      path: '/graphql/v1?query={__typename}',
-      headers: { authorization: WRONG },
-      localAddress,
-    };
-    const statuses: number[] = [];
-    for (let time = 0; time < count; time++) statuses.push((await send({ config }, request)).status);
-    return statuses;
-  }
-
   it('count what a paused one has counted, and what two have counted that are killed at once', async () => {
     await ready();
-    await fail(20);
+    for (let time = 0; time < 20; time++) await fail('127.0.3.1');
     // Each has asked the other one.
     for (let time = 0; time < WORKERS; time++) expect(await countRequests()).toBe(20);
     const paused = await pauseOne();

@@ -100,8 +100,8 @@ export class TokenCache {
       if (!(error instanceof UnauthenticatedError)) throw error;
     });
     const count = this.rejectionsOfNetwork.take(network, 0);
-    if (count.taken < MAX_REJECTIONS) return;
+    if (count.remaining > 0) return;
     const message = 'Too many bad access tokens were sent from this address';
-    throw new ServiceError('RATE_LIMITED', message, { retryAfter: this.rejectionsOfNetwork.reset(count) });
+    throw new ServiceError('RATE_LIMITED', message, { retryAfter: count.reset });
   }
 }

@@ -51,10 +51,10 @@ export class RateLimiter {
     limit: Limit,
     { amount, cost, message }: { amount: number; cost: number | null; message: string },
   ): Promise<void> {
-    const count = await this.limits.takeOne(limit, principal?.countedAs ?? networkOf(ip), amount);
-    const reset = limit.reset(count);
-    rateLimits?.push({ limit, remaining: limit.remaining(count), reset, cost });
-    if (count.isTaken) return;
+    const subject = principal?.countedAs ?? networkOf(ip);
+    const { isTaken, remaining, reset } = await this.limits.takeOne(limit, subject, amount);
+    rateLimits?.push({ limit, remaining, reset, cost });
+    if (isTaken) return;
     this.rejections[limit === this.requests ? 'requests' : 'points']++;
     throw new ServiceError('RATE_LIMITED', message, { retryAfter: reset });
   }
