@@ -42,7 +42,7 @@ export interface FieldDefinition {
   /** Whether memberships have a copy of the column, to be read from one table (docs/adr/0007). */
   readonly isCarried?: true;
   readonly isSearchable?: true;
-  /** Description of the filter by a value, which has the name of the field. Default: there is none. */
+  /** Description of the filter by a value, which has the name of the field. It compares `<column>_compared`. Default: there is none. */
   readonly filter?: string;
   /** How texts are compared in filters and orders. Default: caseIgnore. */
   readonly match?: Match;
