@@ -5,15 +5,18 @@ import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import type { Config } from './config/config.js';
 import { unloadEnvironmentFile } from './config/environment-file.js';
-import { countForProcesses } from './limits/limits.js';
+import { Limit, type Take, type Taken } from './limits/limits.js';
 import { shareMetrics } from './monitoring/metrics/cluster.js';
-import { EXIT_FAILED, type Notice } from './process.js';
-import { beginLog, describeStart } from './serve.js';
+import { describeStart, EXIT_FAILED, type Notice } from './process.js';
+import { beginLog } from './serve.js';
 
 /** Milliseconds between a process that did not start and the next one in its place. */
 const PAUSE_MS = 1000;
 /** Milliseconds that a process may take to end: for requests, and for the database. */
 const LONGEST_END_MS = 25_000;
+
+/** What remains of a limit when no process gets any of it in advance, so that the last ones are taken one by one. */
+const LAST_EXACT = 100;
 
 /** The first of several processes (docs/adr/0044). It starts those that serve requests, and replaces each that ends. */
 export class Cluster {
@@ -34,7 +37,7 @@ export class Cluster {
     const exec = fileURLToPath(new URL('./main.js', import.meta.url));
     const args = process.argv.filter((each) => each === '--json');
     cluster.setupPrimary({ exec, args, serialization: 'advanced' }); // Metrics can be NaN.
-    countForProcesses();
+    countForProcesses(this.config.workers);
     if (this.config.monitoring.metrics !== null) shareMetrics();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void this.end(signal));
     process.on('SIGHUP', () => {
@@ -118,4 +121,21 @@ export class Cluster {
       worker.process.kill('SIGKILL');
     });
   }
+}
+
+/** Counts for the other processes. Messages are slow, so they get a part of what remains in advance. */
+function countForProcesses(processes: number): void {
+  const limits: Record<string, Limit> = {};
+  cluster.on('message', (worker, { takes }: { takes?: readonly Take[] }) => {
+    const results = takes?.map(([name, amount, window, subject, asked]): Taken => {
+      // A process that is replaced may have other settings.
+      const limit = (limits[`${name}:${amount}`] ??= new Limit(name, amount, window));
+      const { isTaken, remaining } = limit.take(subject, asked);
+      const advance = asked === 0 ? 0 : Math.max(0, Math.floor((remaining - LAST_EXACT) / processes / 4));
+      limit.take(subject, advance);
+      const { taken, until } = limit.countOf(subject);
+      return [isTaken, taken, until - performance.now(), advance];
+    });
+    if (results !== undefined) worker.send({ results }, () => undefined); // It may have ended.
+  });
 }

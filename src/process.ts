@@ -2,6 +2,7 @@ import { styleText } from 'node:util';
 import { ServiceError } from './common/errors.js';
 import { type Config, ConfigError, configProblems, readConfig } from './config/config.js';
 import { loadEnvironmentFile } from './config/environment-file.js';
+import { PROGRAM } from './config/paths.js';
 import { DatabaseStartError } from './database/statements/database-error.js';
 import { readClients } from './identity-provider/clients.js';
 
@@ -96,4 +97,23 @@ export type Notice = 'serves' | 'reload';
 export function notify(notice: Notice): void {
   // Without the first process, this one is about to end.
   process.send?.(notice, undefined, undefined, () => undefined);
+}
+
+/** Where the service is, and what to try next. Only a log for people has a demonstration: others are kept, and read by others. */
+export function describeStart(config: Config, demo: { token: string; curl: string } | null): string {
+  const { baseUrl, auth, database, directory } = config;
+  const lines = [
+    `Ready at ${baseUrl}`,
+    `  Directory  ${directory.source.kind === 'file' ? directory.source.file : directory.source.url}`,
+    `  Database   ${database.embedded === null ? 'PostgreSQL' : `PostgreSQL in ${database.embedded}`}`,
+    `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
+  ];
+  if (demo !== null)
+    lines.push(
+      `  Service account «demo», token ${demo.token}`,
+      `Try ${baseUrl} in a browser, or:`,
+      demo.curl,
+    );
+  else if (auth.issuer === null) lines.push(`  Accounts   ${PROGRAM} service-account create --help`);
+  return lines.join('\n');
 }

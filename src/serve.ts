@@ -10,7 +10,6 @@ import { ServiceUnavailableError } from './common/errors.js';
 import { readBuild } from './config/build.js';
 import { type Config, configFor, configOfWorker } from './config/config.js';
 import type { PresetName } from './config/model/presets/presets.js';
-import { PROGRAM } from './config/paths.js';
 import type { DirectoryDataSource } from './database/connections/data-source.js';
 import { Database } from './database/database.js';
 import { DatabaseAwayError, databaseError } from './database/statements/database-error.js';
@@ -20,7 +19,7 @@ import type { HttpAdapter } from './http/http-adapter.js';
 import { MirrorFollowing } from './mirror/following.js';
 import { MirrorState } from './mirror/status/mirror-state.js';
 import { isTextLog, NestLog } from './monitoring/log.js';
-import { notify } from './process.js';
+import { describeStart, notify } from './process.js';
 import { firstQuery } from './explorer/start-page.js';
 import { DemoServiceAccount } from './service-accounts/demo-service-account.js';
 import { recognize } from './sources/ldap/ldap-servers.js';
@@ -67,12 +66,7 @@ async function serveKind(config: Config, isKnown: boolean, ending: AbortSignal):
 }
 
 /** Listens, and connects in the background if it takes long. Returns as `serveKind`, and not at all otherwise. */
-async function begin(
-  app: NestFastifyApplication,
-  config: Config,
-  isKnown: boolean,
-  ending: AbortSignal,
-): Promise<PresetName | null> {
+async function begin(app: NestFastifyApplication, config: Config, isKnown: boolean, ending: AbortSignal) {
   const adapter = app.getHttpAdapter() as unknown as HttpAdapter;
   const isEnding = () => ending.aborted;
   /** Waits for the database. Returns the kind of the server from which the mirror was written if it is another one. */
@@ -104,13 +98,15 @@ async function begin(
   await started;
   if (cluster.isPrimary && !isEnding()) {
     const token = await whileAway(() => app.get(DemoServiceAccount).ensure(), ending);
-    logger.log(describeStart(config, token));
+    const isShown = token !== null && isTextLog(config);
+    const curl = isShown ? firstQuery(config.baseUrl, 'Basic', token) : '';
+    logger.log(describeStart(config, isShown ? { token, curl } : null));
   }
   const other = await following.otherServer;
   logger.log(`The directory server is of the kind ${other}: the service starts again`);
   if (cluster.isPrimary) return other;
   notify('reload');
-  return new Promise(() => undefined);
+  return new Promise<never>(() => undefined);
 }
 
 /** Repeats work while the database is unavailable. */
@@ -148,20 +144,4 @@ export function beginLog(config: Config): void {
   const { version, commit } = readBuild();
   const node = process.versions.node;
   if (cluster.isPrimary) logger.log(`Version ${version}, commit ${commit ?? 'unknown'}, Node.js ${node}`);
-}
-
-/** Where the service is, and what to try next. Only a log for people has the token: others are kept, and read by others. */
-export function describeStart(config: Config, demoToken: string | null): string {
-  const { baseUrl, auth, database, directory } = config;
-  const lines = [
-    `Ready at ${baseUrl}`,
-    `  Directory  ${directory.source.kind === 'file' ? directory.source.file : directory.source.url}`,
-    `  Database   ${database.embedded === null ? 'PostgreSQL' : `PostgreSQL in ${database.embedded}`}`,
-    `  Tokens of  ${auth.issuer ?? `${baseUrl} (embedded, for development only: ${baseUrl}/oauth2/token)`}`,
-  ];
-  if (demoToken !== null && isTextLog(config)) {
-    lines.push(`  Service account «demo», token ${demoToken}`);
-    lines.push(`Try ${baseUrl} in a browser, or:`, firstQuery(baseUrl, 'Basic', demoToken));
-  } else if (auth.issuer === null) lines.push(`  Accounts   ${PROGRAM} service-account create --help`);
-  return lines.join('\n');
 }

@@ -7,6 +7,7 @@ import type { RedisClientType } from '@redis/client';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '../common/errors.js';
+import { codeOf } from '../common/finding.js';
 import { Incident } from '../common/incident.js';
 import { inTime } from '../common/settles-within.js';
 import type { Config } from '../config/config.js';
@@ -19,13 +20,17 @@ interface LimitResult {
   readonly reset: number;
 }
 
+/** What a subject has taken until an instant of `performance.now()`. `left`: what a process of a cluster has of it in advance. */
+interface Count {
+  taken: number;
+  until: number;
+  left: number;
+}
+
 /** The amount of requests, points or failed logins that each subject may take within a window. */
 export class Limit {
   /** About 200 bytes each. The least recently seen are dropped first. `max` would allocate memory for all at once. */
-  private readonly counts = new LRUCache<string, { taken: number; until: number }>({
-    maxSize: 100_000,
-    sizeCalculation: () => 1,
-  });
+  readonly counts = new LRUCache<string, Count>({ maxSize: 100_000, sizeCalculation: () => 1 });
 
   /** `window` has seconds and begins when a subject first takes something; `clock` has milliseconds. */
   constructor(
@@ -35,31 +40,33 @@ export class Limit {
     private readonly clock: () => number = () => performance.now(),
   ) {}
 
-  /** Takes an amount, all of it or nothing. The amount 0 reads the state. */
-  take(subject: string, amount: number): LimitResult {
+  countOf(subject: string): Count {
     const now = this.clock();
     const known = this.counts.get(subject);
-    const count =
-      known !== undefined && known.until > now ? known : { taken: 0, until: now + this.window * 1000 };
+    if (known !== undefined && known.until > now) return known;
+    return { taken: 0, until: now + this.window * 1000, left: 0 };
+  }
+
+  /** Takes an amount, all of it or nothing. The amount 0 reads the state. */
+  take(subject: string, amount: number): LimitResult {
+    const count = this.countOf(subject);
     const isTaken = count.taken + amount <= this.amount;
     if (isTaken && amount !== 0) {
       count.taken += amount;
-      if (count !== known) this.counts.set(subject, count);
+      this.counts.set(subject, count);
     }
-    return this.describe(isTaken, count.taken, count.until - now);
+    return this.describe(isTaken, count);
   }
 
-  /** @param left milliseconds until the window ends */
-  describe(isTaken: boolean, taken: number, left: number): LimitResult {
-    const remaining = Math.max(0, this.amount - taken);
-    return { isTaken, remaining, reset: Math.max(1, Math.ceil(left / 1000)) };
+  describe(isTaken: boolean, { taken, until, left }: Count): LimitResult {
+    const reset = Math.max(1, Math.ceil((until - this.clock()) / 1000));
+    return { isTaken, remaining: Math.max(0, this.amount - taken + left), reset };
   }
 }
 
 /**
- * The subject that is counted for an address: the IPv4 address, even if written as IPv6 (RFC 4291 §2.5.5.2), or
- * the /64 network, whose owner chooses the other half (§2.5.4). Any other text stays as it is. Of a client that has
- * reset its connection no address is known.
+ * The subject that is counted for an address: the IPv4 address, even if written as IPv6 (RFC 4291 §2.5.5.2), or the /64 network, whose
+ * owner chooses the other half (§2.5.4). Other text stays as it is. Of a client that has reset its connection no address is known.
  */
 export function networkOf(address = 'unknown'): string {
   if (!address.includes(':') || !ipaddr.isValid(address)) return address;
@@ -69,10 +76,7 @@ export function networkOf(address = 'unknown'): string {
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
 
-/**
- * Takes an amount from a counter, all of it or nothing, atomically. A window is the lifetime of a key. It never lasts longer than
- * it should, although Redis stores the instant of its end, and a clock can be set back.
- */
+/** Takes all of an amount or nothing. A window is the lifetime of a key: of Redis, whose clock can be set back, no longer than it should. */
 const TAKE_SCRIPT = `
 local amount, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local taken = tonumber(redis.call('GET', KEYS[1]) or 0)
@@ -88,38 +92,10 @@ const ANSWER_MS = 150;
 /** Milliseconds for a new connection, and between two attempts to reconnect. */
 const [CONNECT_TIMEOUT_MS, RECONNECT_INTERVAL_MS] = [1000, 500];
 
-/** In the first process of a cluster: counts for the others. */
-export function countForProcesses(): void {
-  const limits: Record<string, Limit> = {};
-  cluster.on('message', (worker, { takes }: { takes?: FirstProcess['takes'] }) => {
-    if (takes === undefined) return;
-    const results = takes.map(([name, amount, window, subject, taken]) => {
-      // A process that is replaced may have other settings.
-      return (limits[`${name}:${amount}`] ??= new Limit(name, amount, window)).take(subject, taken);
-    });
-    worker.send({ results }, () => undefined); // It may have ended.
-  });
-}
-
-/** Asks the first process of a cluster, in one message for all that a turn of the event loop takes: messages are slow. */
-class FirstProcess {
-  /** Name, amount and window of the limit, the subject, and what it takes. */
-  readonly takes: [string, number, number, string, number][] = [];
-  private readonly waiting: ((result: LimitResult) => void)[] = [];
-
-  constructor() {
-    process.on('message', ({ results = [] }: { results?: readonly LimitResult[] }) => {
-      for (const result of results) this.waiting.shift()?.(result);
-    });
-  }
-
-  take({ name, amount, window }: Limit, subject: string, taken: number): Promise<LimitResult> {
-    // Without the first process, this one is about to end.
-    const ask = () => process.send?.({ takes: this.takes.splice(0) }, undefined, undefined, () => undefined);
-    if (this.takes.push([name, amount, window, subject, taken]) === 1) setImmediate(ask);
-    return new Promise((resolve) => this.waiting.push(resolve));
-  }
-}
+/** Name, amount and window of a limit, the subject, and what it takes. */
+export type Take = readonly [string, number, number, string, number];
+/** Whether it is taken, what is taken until when, in milliseconds from now, and what is taken in advance. */
+export type Taken = readonly [boolean, number, number, number];
 
 /**
  * Takes from limits: in Redis, which all processes of an installation share, and without it in the first process of a cluster, or in
@@ -129,11 +105,17 @@ class FirstProcess {
 export class Limits implements OnModuleInit, OnApplicationShutdown {
   /** Null while Redis cannot be used. */
   private client: RedisClientType | null = null;
-  private readonly first = cluster.isWorker ? new FirstProcess() : null;
+  private readonly takes: Take[] = [];
+  private readonly waiting: ((taken: Taken) => void)[] = [];
   private readonly incident = new Incident(new Logger('Limits'));
   private isStopped = false;
 
-  constructor(@Inject(CONFIG) private readonly config: Pick<Config, 'redis'>) {}
+  constructor(@Inject(CONFIG) private readonly config: Pick<Config, 'redis'>) {
+    if (!cluster.isWorker) return;
+    process.on('message', ({ results = [] }: { results?: readonly Taken[] }) => {
+      for (const result of results) this.waiting.shift()?.(result);
+    });
+  }
 
   /** Whether other processes take from the same limits. */
   get isShared(): boolean {
@@ -160,7 +142,26 @@ export class Limits implements OnModuleInit, OnApplicationShutdown {
     } catch (error) {
       void this.lose(client, describe(error));
     }
-    return this.first?.take(limit, subject, amount) ?? limit.take(subject, amount);
+    return cluster.isWorker ? this.takeFromFirst(limit, subject, amount) : limit.take(subject, amount);
+  }
+
+  /** Takes from what the first process of a cluster counts. One message asks for all that a turn of the event loop takes. */
+  private async takeFromFirst(limit: Limit, subject: string, amount: number): Promise<LimitResult> {
+    const before = limit.countOf(subject);
+    const used = Math.min(amount, before.left);
+    before.left -= used;
+    if (before.left > 0) return limit.describe(true, before);
+    // Without the first process, this one is about to end.
+    const ask = () => process.send?.({ takes: this.takes.splice(0) }, undefined, undefined, () => undefined);
+    const { name, amount: most, window } = limit;
+    if (this.takes.push([name, most, window, subject, amount - used]) === 1) setImmediate(ask);
+    const [fits, taken, time, advance] = await new Promise<Taken>((resolve) => this.waiting.push(resolve));
+    // Other requests may have got some meanwhile.
+    const left = limit.countOf(subject).left + advance + (fits ? 0 : used);
+    const isTaken = fits || amount <= left;
+    const count = { taken, until: performance.now() + time, left: fits || !isTaken ? left : left - amount };
+    limit.counts.set(subject, count);
+    return limit.describe(isTaken, count);
   }
 
   private async takeFrom(client: RedisClientType, limit: Limit, subject: string, amount: number) {
@@ -170,7 +171,8 @@ export class Limits implements OnModuleInit, OnApplicationShutdown {
     const numbers = [amount, limit.window * 1000, limit.amount].map(String);
     const options = { keys: [`${prefix}:${limit.name}:${digest}`], arguments: numbers };
     const [fits, taken, left] = (await client.eval(TAKE_SCRIPT, options)) as unknown as number[];
-    return limit.describe(fits === 1, Number(taken), Number(left));
+    const until = performance.now() + Number(left);
+    return limit.describe(fits === 1, { taken: Number(taken), until, left: 0 });
   }
 
   /** Connects once. Returns why Redis cannot be used, or null. The client never reconnects by itself, because it would repeat requests that were given up. */
@@ -213,10 +215,8 @@ export class Limits implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-function describe(error: unknown): string {
-  const { message = '', code = 'it cannot be reached' } = error as { message?: string; code?: string };
-  return message === '' ? code : message;
-}
+const describe = (error: unknown) =>
+  [(error as Error).message, codeOf(error)].find(Boolean) ?? 'it cannot be reached';
 
 /** Counts failed logins by address, not by account, so that an attacker cannot lock out others. */
 @Injectable()
