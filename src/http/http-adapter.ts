@@ -5,13 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import type {
-  FastifyHttpOptions,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  RawServerDefault,
-} from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyHttpOptions, RawServerDefault } from 'fastify';
 import { ServiceError, ServiceUnavailableError } from '../common/errors.js';
 import type { Config } from '../config/config.js';
 import { corsHeaders, preflightHeaders, securityHeaders } from './headers.js';
@@ -22,6 +17,8 @@ import { type RejectionForm, RejectionWriter } from './rejection.js';
 const LATE_CHECK_INTERVAL_MS = 1000;
 /** A client may take this many times longer to read a response than to send a request. */
 const RESPONSE_TIMEOUT_FACTOR = 4;
+/** Unanswered requests of a connection. What clients send without waiting for responses stays in memory (RFC 9112 §9.3.2). */
+const MOST_PIPELINED = 64;
 /**
  * The port is closed after an interval without new requests, and after this many intervals at the latest.
  * On a busy machine, the first of several processes may take this long to accept a connection.
@@ -73,6 +70,7 @@ export class HttpAdapter extends FastifyAdapter {
   private registerSteps(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, reply, done) => {
       this.begin(request, reply);
+      if (request.raw.socket.destroyed) return;
       const problem = findHeadProblem(request.raw);
       if (problem !== null) {
         void reply.header('connection', 'close');
@@ -191,7 +189,7 @@ function prepareServer(server: Server, { limits }: Config): void {
   // Node would ignore all header fields after the first two thousand. Their size is limited.
   server.maxHeadersCount = 0;
   server.maxConnections = limits.connections;
-  closeSlowReaders(server, limits.requestSeconds * 1000 * RESPONSE_TIMEOUT_FACTOR);
+  watchConnections(server, limits.requestSeconds * 1000 * RESPONSE_TIMEOUT_FACTOR);
   // Node answers what it does not read to its end only where no response has begun, and Fastify in any case.
   server.removeAllListeners('clientError');
 }
@@ -201,27 +199,29 @@ class NotFoundRouteError extends Error {
 }
 
 /**
- * Closes connections whose clients do not read their responses, which stay in memory. Node has time limits for
+ * Closes connections whose clients send too many requests at once, or do not read their responses. Node has time limits for
  * requests only. `timeoutMs`: how long bytes of responses may wait without a pause.
  */
-function closeSlowReaders(server: Server, timeoutMs: number): void {
-  /** The connections, and since when bytes wait, in milliseconds of `performance.now()`. Null: none waits. */
-  const connections = new Map<Socket, number | null>();
+function watchConnections(server: Server, timeoutMs: number): void {
+  /** The unanswered requests, and since when bytes wait, in milliseconds of `performance.now()`. Null: none waits. */
+  const connections = new Map<Socket, { open: number; since: number | null }>();
   server.on('connection', (socket: Socket) => {
-    connections.set(socket, null);
+    connections.set(socket, { open: 0, since: null });
     socket.once('close', () => connections.delete(socket));
+  });
+  server.prependListener('request', ({ socket }, response) => {
+    const connection = connections.get(socket) ?? { open: 0, since: null };
+    response.once('close', () => connection.open--);
+    if (++connection.open > MOST_PIPELINED) socket.destroy();
   });
   const timer = setInterval(() => {
     const now = performance.now();
-    for (const [socket, before] of connections) {
-      const since = socket.writableLength === 0 ? null : (before ?? now);
-      connections.set(socket, since);
-      if (since !== null && now - since > timeoutMs) socket.destroy();
+    for (const [socket, connection] of connections) {
+      connection.since = socket.writableLength === 0 ? null : (connection.since ?? now);
+      if (connection.since !== null && now - connection.since > timeoutMs) socket.destroy();
     }
   }, LATE_CHECK_INTERVAL_MS).unref();
-  server.once('close', () => {
-    clearInterval(timer);
-  });
+  server.once('close', clearInterval.bind(null, timer));
 }
 
 /** A proxy in front may keep the path of BASE_URL, or take it away. */

@@ -56,8 +56,10 @@ it('is closed if its client does not read the response', async () => {
   const socket = connect(port, host).pause();
   const closed = { byService: false };
   socket.on('error', () => (closed.byService = true));
+  const [script = ''] =
+    /\/explorer\/[^"]+\.js/.exec(await (await fetch(`${service.url}/explorer`)).text()) ?? [];
   // Together they are larger than the buffers of both sides.
-  socket.write('GET /graphql/v1/schema.graphql HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1000));
+  socket.write(`GET ${script} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(50));
   // Writing to a closed connection fails.
   const isClosed = () => {
     socket.write('GET /_health HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -65,6 +67,23 @@ it('is closed if its client does not read the response', async () => {
   };
   await eventually(isClosed, true);
   socket.destroy();
+});
+
+it('is closed above the maximum of requests that wait for their responses', async () => {
+  const { port, host } = service.config;
+  /** The number of responses until the connection is closed, or until the last one. */
+  const countResponses = async (requests: number) => {
+    const socket = connect(port, host).on('error', () => undefined);
+    socket.write('GET /_health HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(requests));
+    let received = '';
+    for await (const chunk of socket) {
+      received += String(chunk);
+      if (received.split('HTTP/1.1 200').length > requests) break;
+    }
+    return received.split('HTTP/1.1 200').length - 1;
+  };
+  expect(await countResponses(64)).toBe(64);
+  expect(await countResponses(1000)).toBeLessThanOrEqual(64);
 });
 
 it('is closed above the maximum of connections, and accepted after others have closed', async () => {
