@@ -56,8 +56,8 @@ it('is closed if its client does not read the response', async () => {
   const socket = connect(port, host).pause();
   const closed = { byService: false };
   socket.on('error', () => (closed.byService = true));
-  const [script = ''] =
-    /\/explorer\/[^"]+\.js/.exec(await (await fetch(`${service.url}/explorer`)).text()) ?? [];
+  const { body } = await send(service, { path: '/explorer' });
+  const [script = ''] = /\/explorer\/[^"]+\.js/.exec(body) ?? [];
   // Together they are larger than the buffers of both sides.
   socket.write(`GET ${script} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(50));
   // Writing to a closed connection fails.
