@@ -25,7 +25,6 @@ const MOST_PIPELINED = 64;
  */
 const QUIET_INTERVAL_MS = 400;
 const MAX_QUIET_CHECKS = 10;
-
 /** Readiness fails for this time before the port is closed, so that balancers can see it. */
 const READINESS_DELAY_MS = 1000;
 /** Requests have this time after the port was closed. */
@@ -109,6 +108,7 @@ export class HttpAdapter extends FastifyAdapter {
       await sleep(QUIET_INTERVAL_MS);
     }
     this.getHttpServer().close();
+    await sleep(QUIET_INTERVAL_MS); // The first process of a cluster closes the port a moment later.
     this.held = null;
     for (const resume of held) resume();
   }

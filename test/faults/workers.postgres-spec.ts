@@ -18,7 +18,8 @@ import { findFreePort } from '../support/servers/postgres.mjs';
 import { createDatabase, type TestDatabase, variable } from '../support/servers/store.js';
 
 const WORKERS = 2;
-const FAILED_LOGINS = 10;
+/** So many that processes get a part of them in advance. */
+const FAILED_LOGINS = 300;
 const ATTACKER = '127.0.3.2';
 const WRONG = `Basic ${Buffer.from('guessed:guess').toString('base64')}`;
 const QUERY = '{ user(user: {id: "anna"}) { id name } }';
