@@ -14,7 +14,6 @@ import { beginLog } from './serve.js';
 const PAUSE_MS = 1000;
 /** Milliseconds that a process may take to end: for requests, and for the database. */
 const LONGEST_END_MS = 25_000;
-
 /** What remains of a limit when no process gets any of it in advance, so that the last ones are taken one by one. */
 const LAST_EXACT = 100;
 
@@ -73,7 +72,7 @@ export class Cluster {
       worker.once('exit', (code: number | null, signal: string | null) => {
         resolve(code ?? EXIT_FAILED);
         if (!this.serving.delete(worker) || this.isEnding) return;
-        this.logger.error(`A process has ended (${signal ?? code}): another one takes its place`);
+        this.logger.error(`A process has ended (${signal ?? `code ${code}`}): another one takes its place`);
         this.next(() => this.fill());
       });
     });
@@ -131,7 +130,8 @@ function countForProcesses(processes: number): void {
       // A process that is replaced may have other settings.
       const limit = (limits[`${name}:${amount}`] ??= new Limit(name, amount, window));
       const { isTaken, remaining } = limit.take(subject, asked);
-      const advance = asked === 0 ? 0 : Math.max(0, Math.floor((remaining - LAST_EXACT) / processes / 4));
+      const spare = asked === 0 ? 0 : Math.max(0, remaining - LAST_EXACT);
+      const advance = Math.floor(spare / (4 * processes));
       limit.take(subject, advance);
       const { taken, until } = limit.countOf(subject);
       return [isTaken, taken, until - performance.now(), advance];

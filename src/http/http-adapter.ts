@@ -69,7 +69,7 @@ export class HttpAdapter extends FastifyAdapter {
   private registerSteps(fastify: FastifyInstance): void {
     fastify.addHook('onRequest', (request, reply, done) => {
       this.begin(request, reply);
-      if (request.raw.socket.destroyed) return;
+      if (request.raw.socket.destroyed) return; // It gets no response.
       const problem = findHeadProblem(request.raw);
       if (problem !== null) {
         void reply.header('connection', 'close');

@@ -117,7 +117,7 @@ export class Limits implements OnModuleInit, OnApplicationShutdown {
     });
   }
 
-  /** Whether other processes take from the same limits. */
+  /** Whether Redis counts, thus for all machines. */
   get isShared(): boolean {
     return this.client !== null;
   }
@@ -183,7 +183,7 @@ export class Limits implements OnModuleInit, OnApplicationShutdown {
     const { createClient } = await import('@redis/client');
     const client = createClient({
       url,
-      socket: { reconnectStrategy: false, ...(certificates !== null && { tls: true, ca: certificates }) },
+      socket: { reconnectStrategy: false, ...(certificates !== null && { ca: certificates }) },
       disableOfflineQueue: true,
       maintNotifications: 'disabled',
     }) as unknown as RedisClientType;

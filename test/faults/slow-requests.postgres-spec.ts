@@ -60,9 +60,9 @@ it('is closed if its client does not read the response', async () => {
   const [script = ''] = /\/explorer\/[^"]+\.js/.exec(body) ?? [];
   // Together they are larger than the buffers of both sides.
   socket.write(`GET ${script} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(50));
-  // Writing to a closed connection fails.
+  // Writing to a closed connection fails. Empty lines are no requests (RFC 9112 §2.2), of which there would be too many.
   const isClosed = () => {
-    socket.write('GET /_health HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.write('\r\n');
     return Promise.resolve(closed.byService);
   };
   await eventually(isClosed, true);

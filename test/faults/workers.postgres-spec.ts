@@ -231,7 +231,7 @@ describe('several processes that serve requests', () => {
 
 describe('several processes that serve requests, of which one hangs or ends', () => {
   beforeEach(async () => {
-    service = TestProcess.start('main', [], { ...environment, LIMIT_FAILED_LOGINS: '100' });
+    service = TestProcess.start('main', [], environment);
     await service.untilPrinted(/Version /);
   });
 

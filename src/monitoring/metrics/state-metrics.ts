@@ -39,7 +39,7 @@ export class DatabaseMetrics implements MetricGroup {
     ),
     metric(
       'directory_limits_shared',
-      'Whether limits are shared with other processes',
+      'Whether limits are shared with other machines',
       () => this.limits.isShared,
       'min',
     ),
