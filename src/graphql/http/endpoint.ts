@@ -192,9 +192,11 @@ export class Endpoint {
   /** Apollo gets the parameters that were checked here, in one form: it knows no HEAD, and no `documentId`. */
   private read(request: FastifyRequest): GraphQLRequest {
     request.parameters = this.trusted.resolve(readParameters(request));
-    const { reference, ...parameters } = request.parameters;
+    const { query, operationName, variables, reference } = request.parameters;
     return {
-      ...parameters,
+      query,
+      operationName,
+      variables,
       extensions: reference ? { persistedQuery: { version: 1, sha256Hash: reference.id } } : undefined,
       http: new ApolloHead(request),
     };
