@@ -88,11 +88,11 @@ export class AccessLog implements OnModuleInit {
   /** Notes that a principal reads personal data, or, if there is none, the holder of a signed URL. */
   note(principal: Principal | null, { fields, users }: PersonalDataAccess): void {
     if (this.isOff) return;
-    const actor = principal === null ? SIGNED_URL : actorOf(principal);
+    const { principal: actor, actingFor } = principal === null ? SIGNED_URL : actorOf(principal);
     const day = this.today();
     for (const [index, field] of fields.entries()) {
       const shown = users[index] ?? 0;
-      if (shown > 0) this.addRow({ day, ...actor, field, requests: 1, users: shown });
+      if (shown > 0) this.addRow({ day, principal: actor, actingFor, field, requests: 1, users: shown });
     }
   }
 

@@ -59,20 +59,18 @@ function lineOf(
   isDetailed: boolean,
 ): object {
   const { id: requestId, method, operation: label, principal, rateLimits, statements } = request;
-  const operation = rateLimits !== null && {
-    operation: label?.name ?? null,
-    field: isDetailed ? (label?.field ?? null) : undefined,
-    principal: principal?.kind ?? null,
-    cost: costOf(request),
-    statements: isDetailed ? statements : undefined,
-  };
+  const ofOperation = <Value>(value: Value) => (rateLimits === null ? undefined : value);
   return {
     requestId,
     method: isDetailed ? method : undefined,
     route,
     status,
     milliseconds: Math.round(milliseconds * 1000) / 1000,
-    ...operation,
+    operation: ofOperation(label?.name ?? null),
+    field: isDetailed ? ofOperation(label?.field ?? null) : undefined,
+    principal: ofOperation(principal?.kind ?? null),
+    cost: ofOperation(costOf(request)),
+    statements: isDetailed ? ofOperation(statements) : undefined,
     traceId: TRACE_ID.exec(String(request.headers['traceparent']))?.[1],
   };
 }

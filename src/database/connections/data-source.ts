@@ -108,8 +108,14 @@ class StatementPool {
     values: readonly unknown[],
   ): Promise<Row[]> {
     const { name, text, returnsRevision } = statement;
-    const kind = this.prepares(client, statement) ? { name } : { queryMode: 'extended' };
-    const query = { ...kind, text, values: [...values], rowMode: 'array', query_timeout: this.limits.result };
+    const query = {
+      name: this.prepares(client, statement) ? name : undefined,
+      queryMode: 'extended',
+      text,
+      values: [...values],
+      rowMode: 'array',
+      query_timeout: this.limits.result,
+    };
     try {
       const sent = () => client.query(query) as unknown as Promise<pg.QueryArrayResult<Row>>;
       const { rows } = await statementChannel.tracePromise(sent, { name, text, values });

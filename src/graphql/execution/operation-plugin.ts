@@ -111,7 +111,7 @@ export class Operations implements ApolloServerPlugin<RequestContext> {
     if (context.principal === null) resolved.metrics.persistedQueryRegister = false;
     if (request.cached !== null) return;
     request.validated = {
-      ...decision,
+      decision,
       document: isDryRun ? withOnly(dryRunFields, parsed) : parsed.document,
       variables,
       compiled: isCompilable ? this.compiler.find(parsed) : null,
@@ -151,14 +151,13 @@ export class Operations implements ApolloServerPlugin<RequestContext> {
     context: RequestContext,
   ): Promise<FormattedExecutionResult> {
     const { request } = context;
-    const { cacheDependencies } = validated;
+    const { cacheDependencies, personalData } = validated.decision;
     const period = periodOfUrls(new Date());
     const before = this.cache.revisions.asOf;
     const { data = null, errors = [] } = await this.executor.execute(validated, context);
     const [revision = null, ...others] = context.revisions;
     if (revision !== null) request.mirrorRead = await this.cache.revisions.describe(revision, before);
-    if (validated.personalData !== null)
-      request.personalData = personalDataAccessOf(validated.personalData, data);
+    if (personalData !== null) request.personalData = personalDataAccessOf(personalData, data);
     // Errors are first (GraphQL October 2021, §7.1).
     if (errors.length > 0) return { errors: errors.map((error) => formatError(error, request.id)), data };
     if (data === null || others.length > 0 || cacheDependencies === null) return { data };

@@ -42,7 +42,7 @@ export class Executor {
    * would be too long.
    */
   async execute(operation: ValidatedOperation, context: RequestContext): Promise<ExecutionResult> {
-    if (!operation.isMutation) {
+    if (!operation.decision.isMutation) {
       const result = await this.executeOnce(operation, context);
       if (context.revisions.size < 2) return result;
       context.reset();
@@ -57,7 +57,7 @@ export class Executor {
   }
 
   private async executeOnce(
-    { compiled, document, variables: coerced, cost }: ValidatedOperation,
+    { compiled, document, variables: coerced, decision }: ValidatedOperation,
     contextValue: RequestContext,
   ): Promise<ExecutionResult> {
     const { schema, variables: variableValues, definition } = contextValue.parsed;
@@ -68,7 +68,7 @@ export class Executor {
     const limit = Math.max(MIN_CHARACTERS, this.config.limits.nodes * CHARACTERS_PER_NODE);
     // Most results are too small to be counted.
     const longest = LONGEST_TEXT + (document.loc?.end ?? Infinity);
-    if (compiled === null || cost.values * longest > limit) rejectLargeResult(result, limit);
+    if (compiled === null || decision.cost.values * longest > limit) rejectLargeResult(result, limit);
     return result;
   }
 }

@@ -134,8 +134,7 @@ class ApolloHead {
   constructor(private readonly request: FastifyRequest) {}
 
   get headers(): HeaderMap {
-    const { headers } = this.request;
-    return new HeaderMap(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    return new HeaderMap(Object.entries(this.request.headers).map(([name, value]) => [name, String(value)]));
   }
 }
 
@@ -193,12 +192,8 @@ export class Endpoint {
   private read(request: FastifyRequest): GraphQLRequest {
     request.parameters = this.trusted.resolve(readParameters(request));
     const { query, operationName, variables, reference } = request.parameters;
-    return {
-      query,
-      operationName,
-      variables,
-      extensions: reference ? { persistedQuery: { version: 1, sha256Hash: reference.id } } : undefined,
-      http: new ApolloHead(request),
-    };
+    const persistedQuery = reference && { version: 1, sha256Hash: reference.id };
+    const extensions = persistedQuery ? { persistedQuery } : undefined;
+    return { query, operationName, variables, extensions, http: new ApolloHead(request) };
   }
 }

@@ -51,7 +51,8 @@ export interface OperationLabel {
   readonly field: string;
 }
 
-export interface ValidatedOperation extends PolicyDecision {
+export interface ValidatedOperation {
+  readonly decision: PolicyDecision;
   readonly document: DocumentNode;
   readonly variables: Variables;
   /** Null if graphql-js executes it. */

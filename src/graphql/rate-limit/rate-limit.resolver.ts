@@ -78,8 +78,8 @@ export class RateLimitResolver {
       throw new Error('The operation has not been charged');
     const resetAt = ({ reset }: RateLimitState) => new Date(Date.now() + 1000 * reset);
     return {
-      ...validated.cost,
-      cost: validated.cost.points,
+      ...validated.decision.cost,
+      cost: validated.decision.cost.points,
       limit: points.limit.amount,
       remaining: points.remaining,
       resetAt: resetAt(points),
