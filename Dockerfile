@@ -29,5 +29,5 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/_health`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # The commands: docker run IMAGE --help
-ENTRYPOINT ["node", "--max-semi-space-size=16", "--no-allocation-site-pretenuring", "directory"]
+ENTRYPOINT ["node", "--max-semi-space-size=16", "directory"]
 CMD ["serve"]
