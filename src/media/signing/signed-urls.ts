@@ -18,14 +18,12 @@ interface Pictured {
 /** Maximum number of cached URLs, about 30 MB. */
 const MAX_URLS = 100_000;
 
-/**
- * Creates signed URLs, and caches them for their period. Pages show the same users repeatedly, and a
- * signature costs more than all other work for a photo (docs/adr/0004).
- */
+/** Creates signed URLs, and caches them for their period: a signature costs more than all other work for a photo (docs/adr/0004). */
 @Injectable()
 export class SignedUrls {
-  /** By all that a URL depends on. `max` would allocate memory for all of them at once. */
+  /** Those of the period, usual ones by the id alone, which has no NUL. `max` would allocate memory for all of them at once. */
   private readonly urls = new LRUCache<string, string>({ maxSize: MAX_URLS, sizeCalculation: () => 1 });
+  private period = 0;
   private hits = 0;
   private misses = 0;
 
@@ -49,7 +47,11 @@ export class SignedUrls {
     if (level === null) return null;
     const now = new Date();
     const isForAudience = level > 0;
-    const name = `${periodOfUrls(now)} ${kind} ${size ?? ''} ${isForAudience} ${id}`;
+    const period = periodOfUrls(now);
+    if (period !== this.period) this.urls.clear();
+    this.period = period;
+    const isUsual = kind === 'photo' && size === null && !isForAudience;
+    const name = isUsual ? id : `${kind} ${size ?? ''} ${isForAudience}\0${id}`;
     const known = this.urls.get(name);
     if (known !== undefined) {
       this.hits++;
@@ -63,7 +65,6 @@ export class SignedUrls {
   }
 
   get statistics() {
-    const { hits, misses, urls } = this;
-    return { hits, misses, entries: urls.size, bytes: null };
+    return { hits: this.hits, misses: this.misses, entries: this.urls.size, bytes: null };
   }
 }
