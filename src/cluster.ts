@@ -14,8 +14,8 @@ import { beginLog } from './serve.js';
 const PAUSE_MS = 1000;
 /** Milliseconds that a process may take to end: for requests, and for the database. */
 const LONGEST_END_MS = 25_000;
-/** What remains of a limit when no process gets any of it in advance, so that the last ones are taken one by one. */
-const LAST_EXACT = 100;
+/** What remains of a limit when it is taken one by one, and the share of the rest that processes get in advance. */
+const [LAST_EXACT, SHARE_IN_ADVANCE] = [100, 1 / 4];
 
 /** The first of several processes (docs/adr/0044). It starts those that serve requests, and replaces each that ends. */
 export class Cluster {
@@ -130,8 +130,8 @@ function countForProcesses(processes: number): void {
       // A process that is replaced may have other settings.
       const limit = (limits[`${name}:${amount}`] ??= new Limit(name, amount, window));
       const { isTaken, remaining } = limit.take(subject, asked);
-      const spare = asked === 0 ? 0 : Math.max(0, remaining - LAST_EXACT);
-      const advance = Math.floor(spare / (4 * processes));
+      const rest = asked === 0 ? 0 : Math.max(0, remaining - LAST_EXACT);
+      const advance = Math.floor((rest * SHARE_IN_ADVANCE) / processes);
       limit.take(subject, advance);
       const { taken, until } = limit.countOf(subject);
       return [isTaken, taken, until - performance.now(), advance];

@@ -258,7 +258,7 @@ async function checkRedis(config: Config): Promise<Finding[]> {
   const failure = await limits.connect();
   limits.onApplicationShutdown();
   if (failure === null) return [ok('Redis', `keys begin with ${redis.prefix}:`)];
-  return [warning('Redis', `${failure}; until it is there, each machine counts the limits alone`)];
+  return [warning('Redis', `${failure}; until Redis answers, each machine counts the limits alone`)];
 }
 
 async function checkIssuer({ auth }: Config): Promise<Finding[]> {

@@ -106,8 +106,8 @@ export class ScimResources {
     if (models.length > 1 && sum > MOST_MEMBERSHIPS)
       throw new ScimError('tooMany', `The page has too many ${memberships}: exclude them, or ask for less`);
     const totalCount = counted?.totalCount ?? models.length;
-    const skipped = Math.floor(Math.min(page.offset ?? 0, totalCount) / ROWS_AS_OBJECT);
-    await asked.pay(models.length + sum + skipped);
+    const rowsBefore = Math.min(page.offset ?? 0, totalCount);
+    await asked.pay(models.length + sum + Math.floor(rowsBefore / ROWS_AS_OBJECT));
     const [references, lists] = await Promise.all([
       this.readReferences(kind, paths, models, asked),
       Promise.all(models.map(async (model) => (sum > 0 ? this.membershipsOf(kind, model, asked) : []))),

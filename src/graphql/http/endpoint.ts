@@ -125,7 +125,7 @@ export class EndpointDriver extends ApolloDriver {
   }
 }
 
-/** What plugins of others read. V8 would keep the request of each object literal with a getter until it collects all garbage. */
+/** The head of a request, for plugins of others. A class, because V8 keeps what a getter of an object literal refers to for long. */
 class ApolloHead {
   readonly method = 'POST';
   readonly search = '';
@@ -192,8 +192,7 @@ export class Endpoint {
   private read(request: FastifyRequest): GraphQLRequest {
     request.parameters = this.trusted.resolve(readParameters(request));
     const { query, operationName, variables, reference } = request.parameters;
-    const persistedQuery = reference && { version: 1, sha256Hash: reference.id };
-    const extensions = persistedQuery ? { persistedQuery } : undefined;
+    const extensions = reference ? { persistedQuery: { version: 1, sha256Hash: reference.id } } : undefined;
     return { query, operationName, variables, extensions, http: new ApolloHead(request) };
   }
 }

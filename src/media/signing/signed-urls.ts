@@ -18,12 +18,14 @@ interface Pictured {
 /** Maximum number of cached URLs, about 30 MB. */
 const MAX_URLS = 100_000;
 
-/** Creates signed URLs, and caches them for their period: a signature costs more than all other work for a photo (docs/adr/0004). */
+/**
+ * Creates signed URLs, and caches them for their period. Pages show the same users repeatedly, and a
+ * signature costs more than all other work for a photo (docs/adr/0004).
+ */
 @Injectable()
 export class SignedUrls {
-  /** Those of the period, usual ones by the id alone, which has no NUL. `max` would allocate memory for all of them at once. */
+  /** By all that a URL depends on. `max` would allocate memory for all of them at once. */
   private readonly urls = new LRUCache<string, string>({ maxSize: MAX_URLS, sizeCalculation: () => 1 });
-  private period = 0;
   private hits = 0;
   private misses = 0;
 
@@ -47,11 +49,7 @@ export class SignedUrls {
     if (level === null) return null;
     const now = new Date();
     const isForAudience = level > 0;
-    const period = periodOfUrls(now);
-    if (period !== this.period) this.urls.clear();
-    this.period = period;
-    const isUsual = kind === 'photo' && size === null && !isForAudience;
-    const name = isUsual ? id : `${kind} ${size ?? ''} ${isForAudience}\0${id}`;
+    const name = `${periodOfUrls(now)} ${kind} ${size ?? ''} ${isForAudience} ${id}`;
     const known = this.urls.get(name);
     if (known !== undefined) {
       this.hits++;
@@ -65,6 +63,7 @@ export class SignedUrls {
   }
 
   get statistics() {
-    return { hits: this.hits, misses: this.misses, entries: this.urls.size, bytes: null };
+    const { hits, misses, urls } = this;
+    return { hits, misses, entries: urls.size, bytes: null };
   }
 }
